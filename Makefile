@@ -1,0 +1,40 @@
+# Each target sets up its own virtual environment (.venv) when it is missing.
+PYTHON ?= python3
+BIN := .venv/bin
+STAMP := .venv/.installed
+
+.PHONY: run test check format bench clean
+
+run: $(STAMP)            ## learn a drifting stream: progress, a table, a picture, a page
+	$(BIN)/thalweg demo
+
+test: $(STAMP)           ## all tests
+	$(BIN)/python -m pytest -n auto tests
+
+check: $(STAMP)          ## format, lint, types, imports
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: $(STAMP)
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+bench: .venv-bench/.installed   ## speed and accuracy side by side with river and CapyMOA
+	.venv-bench/bin/python benchmarks/side_by_side.py
+
+$(STAMP): pyproject.toml
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	touch $@
+
+.venv-bench/.installed: pyproject.toml
+	$(PYTHON) -m venv .venv-bench
+	.venv-bench/bin/python -m pip install --quiet --upgrade pip
+	.venv-bench/bin/python -m pip install --quiet --editable '.[bench,plots]'
+	touch $@
+
+clean:
+	rm -rf .venv .venv-bench .mypy_cache .ruff_cache .pytest_cache

@@ -1,0 +1,1 @@
+"""Honest baselines: what any learner must beat."""

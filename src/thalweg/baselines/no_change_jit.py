@@ -1,0 +1,25 @@
+"""The last label of a stream.
+
+| table | shape | dtype | meaning                              |
+| last  | 1     | int64 | code of the last label; -1: none yet |
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thalweg.jit.compile import compiled
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+@compiled
+def play(last: Ints, y: Ints, events: Ints, out: Floats, known: int) -> None:
+    """Predict the last label; learn by keeping it."""
+    for e in events:
+        if e >= 0:
+            for c in range(known):
+                out[e, c] = float(c == last[0]) if last[0] >= 0 else 1.0 / known
+        else:
+            last[0] = y[~e]
+            known = max(known, y[~e] + 1)

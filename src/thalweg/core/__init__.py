@@ -1,0 +1,1 @@
+"""Schema, chunks, labels, the door every input passes, the protocols and the one abstract Classifier."""

@@ -1,0 +1,359 @@
+"""The one abstract class. A learner is final, and adds four short methods to it.
+
+The verbs are scikit-learn's; the meaning is a stream's. Behind every verb stands one method, ``_play``:
+a list of events, carried out in order in compiled code. Event ``e ≥ 0`` predicts row ``e``; event ``e < 0``
+learns row ``~e``. Predicting is 0, 1, 2, …; learning is ~0, ~1, ~2, …; test-then-train is 0, ~0, 1, ~1, …;
+labels that come late are any other order. There is no second loop.
+"""
+
+import inspect
+from abc import ABC, abstractmethod
+from collections.abc import Hashable, Mapping
+from functools import lru_cache
+from typing import Any, ClassVar, Literal, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thalweg.core import door
+from thalweg.core.labels import Labels
+from thalweg.core.protocols import State
+from thalweg.core.schema import Schema
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+_NO_CODES = np.zeros(0, dtype=np.int64)
+_NO_WEIGHTS = np.zeros(0)
+_NO_PROBA = np.zeros((0, 0))
+_PREDICT_ONE = np.array([0], dtype=np.int64)
+_LEARN_ONE = np.array([-1], dtype=np.int64)
+
+
+class Classifier(ABC):
+    """Learns a stream of labelled records, and predicts each before its label is used."""
+
+    missing: ClassVar[Literal["reject", "native"]] = "reject"
+    """What NaN gets: a sentence, or the learner's own rule for missing values."""
+    bounded: ClassVar[bool] = False
+    """Does the state stay bounded however long the stream is?"""
+
+    __slots__ = ("__dict__", "__weakref__", "_labels", "_schema", "_started")
+
+    _labels: Labels
+    _schema: Schema | None
+    _started: bool
+
+    def __new__(cls, *_args: Any, **_kwargs: Any) -> Self:
+        self = super().__new__(cls)
+        self._forget()
+        return self
+
+    def _forget(self) -> None:
+        self._labels, self._schema, self._started = Labels(), None, False
+
+    # -- what a learner writes ----------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def _start(self, schema: Schema) -> None:
+        """Make the tables of a model that has seen nothing."""
+
+    @abstractmethod
+    def _play(self, X: Floats, y: Ints, w: Floats, events: Ints, out: Floats, known: int) -> None:
+        """Carry out the events in order; write the class probabilities of a predicted row e to ``out[e]``.
+
+        ``known`` classes are known at the first event; learning a row with code y makes it at least y + 1.
+        ``out`` has a column for each class that is known at the last event, and comes filled with zeros.
+        """
+
+    @abstractmethod
+    def _tables(self) -> State:
+        """Give the tables, not copied."""
+
+    @abstractmethod
+    def _adopt(self, tables: State, schema: Schema) -> None:
+        """Continue from tables that ``_tables`` gave."""
+
+    def _extend(self, schema: Schema) -> None:
+        """Make room for what the schema has more than before (features, nominal values); by default nothing."""
+
+    # -- learning and predicting --------------------------------------------------------------------------------------
+
+    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None, classes: Any = None) -> Self:
+        """Learn rows in order.
+
+        X: rows (array, pandas or polars frame, Arrow table). y: their labels, of any one hashable type.
+        sample_weight: a number ≥ 0 for each row. classes: labels that are known beforehand, as in scikit-learn;
+        never needed, new ones join as they appear.
+        """
+        X, codes, w, known = self._admit(X, y, sample_weight, classes)
+        self._play(X, codes, w, ~np.arange(len(X)), _NO_PROBA, known)
+        return self
+
+    def predict_proba(self, X: Any) -> Floats:
+        """Give each row's probability of each class in ``classes_``. Changes nothing."""
+        X, _ = door.rows(X, self._schema, missing=self.missing == "native", learning=False)
+        out = np.zeros((len(X), len(self._labels)))
+        if self._started:
+            self._play(X, _NO_CODES, _NO_WEIGHTS, np.arange(len(X)), out, out.shape[1])
+        elif len(self._labels):
+            out += 1.0 / len(self._labels)
+        return out
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Give each row's most probable label (the first in ``classes_`` among equals; None before any label)."""
+        return self._name(self.predict_proba(X))
+
+    def test_then_train(self, X: Any, y: Any, sample_weight: Any = None) -> Floats:
+        """Predict each row before learning it; the same, bit for bit, as the two verbs row by row.
+
+        A class that a row could not know yet has probability 0 in that row.
+        """
+        X, codes, w, known = self._admit(X, y, sample_weight, None)
+        n = len(X)
+        events = np.empty(2 * n, dtype=np.int64)
+        events[0::2] = np.arange(n)
+        events[1::2] = ~np.arange(n)
+        out = np.zeros((n, len(self._labels)))
+        self._play(X, codes, w, events, out, known)
+        return out
+
+    def play(self, X: Any, y: Any, events: Any, sample_weight: Any = None) -> Floats:
+        """Predict and learn rows in any order: event e ≥ 0 predicts row e, event ~e learns it. For labels that are late.
+
+        The label of a row that is not learned is not looked at; a row that is not predicted has probability 0.
+        """
+        order = np.ascontiguousarray(events, dtype=np.int64)
+        n = len(y)
+        if order.ndim != 1 or (order.size and (order.max() >= n or order.min() < -n)):
+            raise ValueError(f"events must be row numbers e or ~e of the {n} rows")
+        learned = ~order[order < 0]
+        X, schema = door.rows(X, self._schema, missing=self.missing == "native", learning=True)
+        w = door.weights(sample_weight, n)
+        codes = np.full(n, -1, dtype=np.int64)
+        known = len(self._labels)
+        codes[learned], new = self._labels.read(np.asarray(y)[learned])
+        self._labels.admit(new)
+        self._meet(schema)
+        out = np.zeros((n, len(self._labels)))
+        self._play(X, codes, w, order, out, known)
+        return out
+
+    # -- one record ---------------------------------------------------------------------------------------------------
+
+    def learn_one(self, x: Any, y: Hashable, weight: float = 1.0) -> Self:
+        """Learn one record: a dict by feature name, or a row."""
+        X, schema = door.one_row(x, self._schema, missing=self.missing == "native", learning=True)
+        code, new = self._labels.read_one(y)
+        w = np.ones(1) if weight == 1.0 else door.weights(weight, 1)
+        if w[0] > 0.0:
+            known = len(self._labels)
+            if new:
+                self._labels.admit(new)
+            if schema is not self._schema or not self._started:
+                self._meet(schema)
+            self._play(X, np.array([code]), w, _LEARN_ONE, _NO_PROBA, known)
+        return self
+
+    def predict_proba_one(self, x: Any) -> dict[Hashable, float]:
+        """Give the probability of each class known so far. Changes nothing."""
+        return dict(zip(self._labels.values, self._proba_one(x).tolist(), strict=True))
+
+    def predict_one(self, x: Any) -> Any:
+        """Give the most probable label; None before any label is known. Changes nothing."""
+        proba = self._proba_one(x)
+        return self._labels.values[int(proba.argmax())] if proba.size else None
+
+    def _proba_one(self, x: Any) -> Floats:
+        X, _ = door.one_row(x, self._schema, missing=self.missing == "native", learning=False)
+        out = np.zeros((1, len(self._labels)))
+        if self._started:
+            self._play(X, _NO_CODES, _NO_WEIGHTS, _PREDICT_ONE, out, out.shape[1])
+        elif len(self._labels):
+            out += 1.0 / len(self._labels)
+        return out[0]
+
+    # -- what it knows ------------------------------------------------------------------------------------------------
+
+    @property
+    def classes_(self) -> NDArray[Any]:
+        """The labels seen so far, in the order of the columns of ``predict_proba``."""
+        return self._labels.to_array()
+
+    @property
+    def schema(self) -> Schema | None:
+        """The features, once the first chunk or a declaration has fixed them."""
+        return self._schema
+
+    @property
+    def n_features_in_(self) -> int:
+        """Number of features, once known."""
+        if self._schema is None:
+            raise AttributeError(f"{type(self).__name__} has no n_features_in_ before its first chunk")
+        return self._schema.n_features
+
+    def declare(self, schema: Schema) -> Self:
+        """Fix the features, and the classes where the schema has them, before the first row.
+
+        >>> from thalweg import Feature, HoeffdingTree, Schema
+        >>> tree = HoeffdingTree().declare(Schema((Feature("size", values=("s", "m", "l")),), classes=("no", "yes")))
+        >>> tree.classes_.tolist()
+        ['no', 'yes']
+        """
+        if not isinstance(schema, Schema):
+            raise TypeError(f"schema must be a Schema, got {schema!r}")
+        if self._started or len(self._labels):
+            raise ValueError("schema must be declared before the first row is learned")
+        self._labels, self._schema = Labels(schema.classes), schema
+        return self
+
+    # -- state --------------------------------------------------------------------------------------------------------
+
+    def state(self) -> State:
+        """Copy out all that the learner knows, as named arrays."""
+        state = {"labels": self._labels.to_bytes()}
+        if self._schema is not None:
+            state["schema"] = np.frombuffer(self._schema.to_json(), dtype=np.uint8).copy()
+        if self._started:
+            state |= {name: table.copy() for name, table in self._tables().items()}
+        return state
+
+    def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
+        """Continue from what ``state`` of a learner with the same parameters gave. The arrays are used as they are."""
+        tables = dict(state)
+        try:
+            labels = Labels.from_bytes(tables.pop("labels"))
+            schema = Schema.from_json(tables.pop("schema").tobytes()) if "schema" in tables else None
+        except (KeyError, ValueError, TypeError) as error:
+            raise ValueError(f"state must be what {type(self).__name__}.state() gave: {error}") from None
+        if tables:
+            if schema is None:
+                raise ValueError(f"state must be what {type(self).__name__}.state() gave: it lacks the schema")
+            try:
+                self._adopt(tables, schema)
+            except (KeyError, IndexError) as error:
+                raise ValueError(f"state must be what {type(self).__name__}.state() gave: it lacks {error}") from None
+        self._labels, self._schema, self._started = labels, schema, bool(tables)
+
+    @property
+    def state_bytes(self) -> int:
+        """Bytes of all tables of the model."""
+        return sum(t.nbytes for t in self._tables().values()) if self._started else 0
+
+    def copy(self) -> Self:
+        """Make a learner with the same parameters and the same knowledge that goes its own way."""
+        twin = type(self)(**self.get_params(deep=False))
+        twin.restore(self.state())
+        return twin
+
+    def reset(self) -> Self:
+        """Forget everything but the parameters."""
+        self._forget()
+        return self
+
+    # -- scikit-learn's hands -----------------------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Forget, then learn the rows in order (scikit-learn's verb; streams use ``partial_fit``)."""
+        fresh = type(self)(**self.get_params(deep=False))
+        if isinstance(self._schema, Schema) and not self._started:
+            fresh.declare(self._schema)
+        codes, new = Labels().read(y) if y is not None else (None, [])
+        if codes is None:
+            raise ValueError("This estimator requires y to be passed, but the target y is None")
+        _refuse_continuous(new)
+        try:
+            new = sorted(new)  # type: ignore[type-var]
+        except TypeError:
+            pass
+        fresh.partial_fit(X, y, sample_weight, classes=None if fresh._labels.closed else new)
+        self.restore(fresh.state())
+        return self
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Give the share of rows predicted right."""
+        hit = self._name(self.predict_proba(X)) == np.asarray(y)
+        return float(np.average(hit, weights=sample_weight))
+
+    @classmethod
+    @lru_cache
+    def _defaults(cls) -> dict[str, Any]:
+        parameters = inspect.signature(cls.__init__).parameters.values()
+        return {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY}
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Give the parameters by name."""
+        return {name: getattr(self, name) for name in self._defaults()}
+
+    def set_params(self, **params: Any) -> Self:
+        """Change parameters. The learner starts anew: a parameter never changes under a model that uses it."""
+        if not params:
+            return self
+        known = self.get_params()
+        for name in params:
+            if name not in known:
+                raise ValueError(f"Invalid parameter {name!r} for {type(self).__name__}: it has {', '.join(known)}")
+        type(self)(**known | params)  # a bad value must leave this learner as it is
+        self.__init__(**known | params)  # type: ignore[misc]
+        return self.reset()
+
+    def __sklearn_tags__(self) -> Any:
+        from sklearn.utils import ClassifierTags, InputTags, Tags, TargetTags
+
+        return Tags(
+            estimator_type="classifier",
+            target_tags=TargetTags(required=True),
+            classifier_tags=ClassifierTags(),
+            input_tags=InputTags(allow_nan=self.missing == "native", string=False, categorical=True),
+        )
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return self._started
+
+    def __repr__(self) -> str:
+        changed = [f"{k}={v!r}" for k, v in self.get_params().items() if v is not self._defaults()[k]]
+        return f"{type(self).__name__}({', '.join(changed)})"
+
+    # -- inside -------------------------------------------------------------------------------------------------------
+
+    def _admit(self, X: Any, y: Any, w: Any, classes: Any) -> tuple[Floats, Ints, Floats, int]:
+        """Pass everything through the door; only then change anything."""
+        X, schema = door.rows(X, self._schema, missing=self.missing == "native", learning=True)
+        if y is None:
+            raise ValueError("y must hold a label for each row, got None")
+        if len(y) != len(X):
+            raise ValueError(f"y must hold a label for each of the {len(X)} rows of X, got {len(y)}")
+        weights = door.weights(w, len(X))
+        if w is not None and not weights.all():  # a row of weight 0 changes nothing
+            keep = weights > 0.0
+            X, y, weights = X[keep], np.asarray(y)[keep], weights[keep]
+        labels = self._labels
+        if classes is not None:
+            labels = Labels()
+            labels.admit(self._labels.values)
+            labels.closed = self._labels.closed
+            labels.admit(labels.read(classes, "classes")[1])
+        codes, new = labels.read(y)
+        known = len(labels)
+        labels.admit(new)
+        self._labels = labels
+        self._meet(schema)
+        return X, codes, weights, known
+
+    def _meet(self, schema: Schema) -> None:
+        if not self._started:
+            self._start(schema)
+            self._started = True
+        elif schema is not self._schema:
+            self._extend(schema)
+        self._schema = schema
+
+    def _name(self, proba: Floats) -> NDArray[Any]:
+        if proba.shape[1] == 0:
+            return np.full(len(proba), None, dtype=object)
+        return self.classes_[proba.argmax(axis=1)]
+
+
+def _refuse_continuous(labels: list[Hashable]) -> None:
+    if labels and isinstance(labels[0], float) and any(not v.is_integer() for v in labels if isinstance(v, float)):
+        raise ValueError(f"Unknown label type: continuous. y must hold classes, got {labels[0]!r}")

@@ -1,0 +1,268 @@
+"""The one door for inputs: whatever people hold becomes C-contiguous float64 rows, or one clear sentence.
+
+Nothing behind the door checks again, and nothing is learned before the whole input has passed.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thalweg.core.door_jit import first_bad
+from thalweg.core.schema import Feature, Schema
+
+Rows = NDArray[np.float64]
+
+_MISSING = float("nan")
+
+
+def rows(X: Any, schema: Schema | None, *, missing: bool, learning: bool) -> tuple[Rows, Schema]:
+    """Turn X into rows of the schema; the schema that comes back has what a learned X adds to it.
+
+    schema: None before the first chunk. missing: is NaN allowed? learning: may the schema grow?
+    """
+    if type(X) is np.ndarray and X.dtype == np.float64 and X.ndim == 2:
+        array = X if X.flags.c_contiguous and X.flags.writeable else np.array(X, order="C")
+    elif _is_frame(X):
+        array, schema = _from_frame(X, schema, learning)
+    else:
+        array = _from_anything(X)
+    if schema is None:
+        schema = Schema.numeric(array.shape[1])
+    if array.shape[1] != schema.n_features:
+        raise ValueError(f"X must have {schema.n_features} features, as in the first chunk, got {array.shape[1]}")
+    check_values(array, schema, missing)
+    return array, schema
+
+
+def check_values(array: Rows, schema: Schema, missing: bool) -> None:
+    """Refuse infinities, NaN where the learner has no rule for it, and codes that no nominal value can have."""
+    bad = first_bad(array, cardinalities(schema), missing)
+    if bad < 0:
+        return
+    row, column = divmod(int(bad), array.shape[1])
+    v, feature = array[row, column], schema.features[column]
+    where = f"got {v} in row {row}, feature {feature.name!r}"
+    if np.isinf(v):
+        raise ValueError(f"X must be finite (no infinity), {where}")
+    if np.isnan(v):
+        raise ValueError(f"X must hold no missing value (NaN) for this learner, {where}")
+    raise ValueError(f"X must hold whole codes from 0 for a nominal feature, {where}")
+
+
+def one_row(x: Any, schema: Schema | None, *, missing: bool, learning: bool) -> tuple[Rows, Schema]:
+    """Turn a dict or a 1-D row into one row of the schema."""
+    if isinstance(x, Mapping):
+        array, schema = _from_mapping(x, schema, missing, learning)
+        check_values(array, schema, missing)
+        return array, schema
+    if type(x) is np.ndarray and x.dtype == np.float64 and x.ndim == 1:
+        return rows(x.reshape(1, -1), schema, missing=missing, learning=learning)
+    array = np.asarray(x)
+    if array.ndim != 1:
+        raise ValueError(f"x must be a dict or a row with one dimension, got {array.ndim} dimensions")
+    return rows(array.reshape(1, -1), schema, missing=missing, learning=learning)
+
+
+def weights(w: Any, n: int) -> NDArray[np.float64]:
+    """Turn sample weights into n numbers ≥ 0; None: all 1."""
+    if w is None:
+        return np.ones(n)
+    try:
+        array = np.ascontiguousarray(w, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise TypeError(f"sample_weight must hold numbers, got {w!r}") from None
+    if array.ndim == 0:
+        array = np.full(n, float(array))
+    if array.shape != (n,):
+        raise ValueError(f"sample_weight must have one number for each of the {n} rows, got shape {array.shape}")
+    good = np.isfinite(array) & (array >= 0.0)
+    if not good.all():
+        i = int(np.argmin(good))
+        raise ValueError(f"sample_weight must hold finite numbers ≥ 0, got {array[i]} at index {i}")
+    return array
+
+
+_last: tuple[Schema | None, NDArray[np.int64]] = (None, np.zeros(0, dtype=np.int64))
+
+
+def cardinalities(schema: Schema) -> NDArray[np.int64]:
+    """``schema.cardinalities``, remembered for the schema asked last."""
+    global _last
+    last = _last
+    if last[0] is not schema:
+        _last = last = (schema, schema.cardinalities)
+    return last[1]
+
+
+def _from_anything(X: Any) -> Rows:
+    if isinstance(X, (str, bytes, Mapping)) or X is None:
+        raise TypeError(f"X must be rows of numbers (an array, a frame, an Arrow table), got {type(X).__name__}")
+    if hasattr(X, "tocsr"):
+        raise TypeError("X must be dense for this learner, got a sparse matrix: pass X.toarray()")
+    try:
+        array = np.asarray(X)
+    except ValueError:
+        raise ValueError("X must have rows of one width, got rows of different widths") from None
+    if array.dtype.kind == "c":
+        raise ValueError(f"X must hold real numbers, got Complex data not supported ({array.dtype})")
+    if array.dtype.kind not in "biuf":
+        if array.dtype.kind != "O":
+            raise ValueError(f"X must hold numbers, got {array.dtype} (for nominal values pass a frame or codes)")
+        array = _numbers(array)
+    if array.ndim != 2:
+        raise ValueError(
+            f"X must have two dimensions (rows × features), got {array.ndim}. "
+            "Reshape your data: X.reshape(1, -1) is a single row"
+        )
+    return np.array(array, dtype=np.float64, order="C")
+
+
+def _numbers(array: NDArray[Any]) -> NDArray[np.float64]:
+    try:
+        return np.array([_MISSING if v is None else v for v in array.ravel()], dtype=np.float64).reshape(array.shape)
+    except (TypeError, ValueError):
+        bad = next(v for v in array.ravel() if not isinstance(v, (int, float, np.number)) and v is not None)
+        raise TypeError(
+            f"X must hold numbers (an argument must be a string that reads as a number, or a number), got {bad!r}"
+        ) from None
+
+
+# -- frames: pandas, polars, Arrow, all through Arrow ---------------------------------------------------------------
+
+
+def _is_frame(X: Any) -> bool:
+    return hasattr(X, "__arrow_c_stream__") or hasattr(X, "__arrow_c_array__")
+
+
+def _from_frame(X: Any, schema: Schema | None, learning: bool) -> tuple[Rows, Schema]:
+    """Read a frame column by column, by name; text and categories become codes of a nominal feature."""
+    import pyarrow as pa
+
+    table = pa.table(X) if not isinstance(X, pa.RecordBatch) else pa.Table.from_batches([X])
+    names = [n for n in table.column_names if n != "__index_level_0__"]
+    if schema is None:
+        features = [Feature(n, values=() if _is_text(table.schema.field(n).type) else None, open=True) for n in names]
+        schema = Schema(tuple(features))
+    elif set(names) != set(schema.names):
+        _explain_columns(names, schema.names)
+    array = np.empty((table.num_rows, schema.n_features))
+    grown = list(schema.features)
+    for i, feature in enumerate(schema.features):
+        column = table.column(feature.name)
+        if feature.values is None:
+            array[:, i] = _numeric_column(column, feature.name)
+        elif _is_text(column.type):
+            array[:, i], grown[i] = _nominal_column(column, feature, learning)
+        else:
+            array[:, i] = _numeric_column(column, feature.name)
+    if any(a is not b for a, b in zip(grown, schema.features, strict=True)):
+        schema = Schema(tuple(grown), schema.classes, schema.shape, schema.open)
+    return array, schema
+
+
+def _is_text(kind: Any) -> bool:
+    import pyarrow.types as t
+
+    return bool(t.is_string(kind) or t.is_large_string(kind) or t.is_dictionary(kind) or "string_view" in str(kind))
+
+
+def _numeric_column(column: Any, name: str) -> NDArray[np.float64]:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if pa.types.is_boolean(column.type):
+        column = pc.cast(column, pa.int8())
+    if pa.types.is_null(column.type):
+        return np.full(len(column), _MISSING)
+    if not (pa.types.is_integer(column.type) or pa.types.is_floating(column.type) or pa.types.is_decimal(column.type)):
+        raise TypeError(f"X must hold numbers or text, got {column.type} in column {name!r}: convert it to a number")
+    return np.asarray(pc.cast(column, pa.float64(), safe=False).to_numpy(zero_copy_only=False), dtype=np.float64)
+
+
+def _nominal_column(column: Any, feature: Feature, learning: bool) -> tuple[NDArray[np.float64], Feature]:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if not pa.types.is_dictionary(column.type):
+        column = pc.dictionary_encode(column)
+    column = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    if isinstance(column, pa.ChunkedArray):  # no rows at all
+        return np.zeros(0), feature
+    words = column.dictionary.to_pylist()
+    indices = pc.fill_null(column.indices, -1).to_numpy(zero_copy_only=False).astype(np.int64)
+    # New values are admitted in the order of the rows, not of the dictionary: chunk sizes must not matter.
+    first = [words[i] for i in dict.fromkeys(indices[indices >= 0].tolist())]
+    codes, feature = nominal_codes(first, feature, learning)
+    lookup = {w: float(c) for w, c in zip(first, codes, strict=True)}
+    table = np.array([lookup.get(w, _MISSING) for w in words] + [_MISSING])
+    return table[indices], feature
+
+
+def nominal_codes(values: list[Any], feature: Feature, learning: bool) -> tuple[list[int], Feature]:
+    """Give each value its code; unseen ones join an open feature when learning, else get the code "unseen"."""
+    known = {v: i for i, v in enumerate(feature.values or ())}
+    new = [v for v in dict.fromkeys(values) if v not in known]
+    if new and not feature.open:
+        raise ValueError(f"feature {feature.name!r} must be one of {list(feature.values or ())!r}, got {new[0]!r}")
+    if new and learning:
+        feature = Feature(feature.name, (*(feature.values or ()), *new), open=True)
+        known = {v: i for i, v in enumerate(feature.values or ())}
+    unseen = len(known)
+    return [known.get(v, unseen) for v in values], feature
+
+
+def _explain_columns(got: list[str], want: tuple[str, ...]) -> None:
+    lost = [n for n in want if n not in got]
+    extra = [n for n in got if n not in want]
+    parts = [f"lacks {lost!r}"] * bool(lost) + [f"has {extra!r} too much"] * bool(extra)
+    raise ValueError(f"X must have the columns of the first chunk: it {' and '.join(parts)}")
+
+
+# -- dicts ------------------------------------------------------------------------------------------------------------
+
+
+def _from_mapping(x: Mapping[Any, Any], schema: Schema | None, missing: bool,
+                  learning: bool) -> tuple[Rows, Schema]:
+    """Read one record by name. An absent feature is missing; a new one joins when learning and nothing was declared."""
+    if schema is None:
+        schema = Schema((), open=True)
+    features = schema.features
+    values = [x.get(f.name, _MISSING) for f in features]
+    try:
+        array = np.array([values], dtype=np.float64)
+        simple = len(x) == len(features) and str not in map(type, values) and not any(f.values for f in features)
+    except (TypeError, ValueError):
+        simple = False
+    if simple and (missing or all(f.name in x for f in features)):
+        return array.reshape(1, len(features)), schema
+    new = [k for k in x if k not in schema.names]
+    if new and learning and schema.open:
+        features += tuple(Feature(_name(k), values=() if isinstance(x[k], str) else None, open=True) for k in new)
+    elif new and not schema.open:
+        raise ValueError(f"x must have the features {list(schema.names)!r}, got {new[0]!r} too")
+    grown = list(features)
+    array = np.full((1, len(features)), _MISSING)
+    for i, feature in enumerate(features):
+        v = x.get(feature.name)
+        if v is None:
+            if not missing and feature.name not in x:
+                raise ValueError(f"x must have every feature for this learner, it lacks {feature.name!r}")
+            continue
+        if feature.values is not None and isinstance(v, str):
+            codes, grown[i] = nominal_codes([v], feature, learning)
+            array[0, i] = codes[0]
+        elif isinstance(v, (int, float, np.number, np.bool_)):
+            array[0, i] = float(v)
+        else:
+            raise TypeError(f"x must hold a number for feature {feature.name!r}, got {v!r}")
+    if len(grown) != len(schema.features) or any(a is not b for a, b in zip(grown, schema.features, strict=False)):
+        schema = Schema(tuple(grown), schema.classes, schema.shape, schema.open)
+    return array, schema
+
+
+def _name(key: Any) -> str:
+    if not isinstance(key, str):
+        raise TypeError(f"x must have feature names that are text, got {key!r}")
+    return key

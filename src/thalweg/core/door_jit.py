@@ -1,0 +1,27 @@
+"""The compiled part of the door: is every value allowed?"""
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thalweg.jit.compile import compiled
+
+
+@compiled
+def first_bad(X: NDArray[np.float64], cardinality: NDArray[np.int64], allow_nan: bool) -> int:
+    """Find the first cell (row-major) that no learner may see; -1: none.
+
+    Infinity is never allowed, NaN only if asked for, and a nominal cell must hold a whole code from 0.
+    A code at or above the cardinality passes: it stands for a value that was never seen.
+    """
+    n, d = X.shape
+    for i in range(n):
+        for f in range(d):
+            v = X[i, f]
+            if not math.isfinite(v):
+                if not (allow_nan and v != v):
+                    return i * d + f
+            elif cardinality[f] > 0 and (v < 0.0 or v != math.floor(v)):
+                return i * d + f
+    return -1

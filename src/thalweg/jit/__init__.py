@@ -1,0 +1,1 @@
+"""Compiled primitives with no algorithm in them."""

@@ -1,0 +1,55 @@
+"""How the library compiles: two decorators and the folder where compiled code is kept.
+
+``compiled`` is for entry routines, called from Python: cached on disk, the GIL released.
+``inlined`` is for the small functions they are made of.
+
+Numba notices an edited file but not an edited file that another one calls. The cache folder is
+therefore named by a hash of every compiled source in the package, so stale code is never run.
+"""
+
+import hashlib
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar, cast
+
+import numba
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+PACKAGE = Path(__file__).resolve().parent.parent
+
+
+def cache_folder() -> Path:
+    """Where compiled code of this very version of the sources is kept."""
+    digest = hashlib.sha256()
+    for source in sorted([*PACKAGE.rglob("*_jit.py"), *(PACKAGE / "jit").glob("*.py")]):
+        digest.update(source.read_bytes())
+    home = os.environ.get("THALWEG_CACHE") or os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(home) / "thalweg" / f"compiled-{digest.hexdigest()[:16]}"
+
+
+_FOLDER = cache_folder()
+
+
+def compiled(function: F) -> F:
+    """Compile an entry routine: cached on disk, GIL released, IEEE arithmetic as written."""
+    dispatcher = numba.njit(nogil=True, error_model="numpy")(function)
+    if not numba.config.DISABLE_JIT:
+        before = numba.config.CACHE_DIR
+        numba.config.CACHE_DIR = str(_FOLDER)
+        try:
+            dispatcher.enable_caching()
+        finally:
+            numba.config.CACHE_DIR = before
+    return cast("F", dispatcher)
+
+
+def inlined(function: F) -> F:
+    """Compile a small function into whatever calls it."""
+    return cast("F", numba.njit(nogil=True, error_model="numpy", forceinline=True)(function))
+
+
+def called(function: F) -> F:
+    """Compile a function that is large or rarely run: kept out of line, so that callers stay small."""
+    return cast("F", numba.njit(nogil=True, error_model="numpy")(function))
