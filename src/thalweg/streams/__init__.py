@@ -1,0 +1,1 @@
+"""Where records come from: generators, drift, arrays, files, data sets."""

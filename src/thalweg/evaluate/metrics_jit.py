@@ -1,0 +1,187 @@
+"""Counting predictions and turning the counts into metrics.
+
+C classes are known so far, W is the window. A row is written down when it is scored; nothing is ever taken back.
+
+| table     | shape       | dtype   | meaning                                                                       |
+| confusion | C × (C + 1) | float64 | weight by class (row) and prediction: column 0 none, column c + 1 class c     |
+| counts    | C           | float64 | weight of each class so far                                                   |
+| sums      | 4           | float64 | weight; weighted log-loss; weight the no-change, the majority rule got right  |
+| ring      | W × (6 + C) | float64 | the last W rows: class, prediction (-1 none), weight, log-loss, no-change     |
+|           |             |         | right?, majority right?, then the score of each class                         |
+| marks     | 4           | int64   | rows scored; class of the last one (-1 none); the majority class; rows given  |
+"""
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thalweg.jit.compile import compiled, inlined
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+LEAST = 1e-15  # the smallest probability the log-loss believes
+SLACK = -1e-9  # how far below 0 rounding may push a probability
+SCORES = 6  # where the scores start in a row of the ring
+
+
+@compiled
+def first_bad(proba: Floats) -> int:
+    """Find the first row with something that no probability can be; -1: none."""
+    n, k = proba.shape
+    for i in range(n):
+        for c in range(k):
+            p = proba[i, c]
+            if not (p >= SLACK and p < math.inf):
+                return i
+    return -1
+
+
+@compiled
+def update(
+    confusion: Floats, counts: Floats, sums: Floats, ring: Floats, marks: Ints,
+    y: Ints, proba: Floats, w: Floats, moa: bool,
+) -> None:  # fmt: skip
+    """Write down rows in order: what was predicted, how sure, and what the two simple rules would have said."""
+    n, k = proba.shape
+    size, width = ring.shape
+    kept, last, major = marks[0], marks[1], marks[2]
+    at = kept % size
+    for i in range(n):
+        weight = w[i]
+        if weight == 0.0:
+            continue
+        true = y[i]
+        guess = -1
+        top = 0.0
+        total = 0.0
+        for c in range(k):
+            p = min(max(proba[i, c], 0.0), 1.0)
+            total += p
+            if p > top:
+                top = p
+                guess = c
+        scale = 1.0 / total if total > 0.0 and total != 1.0 else 1.0
+        for c in range(k):
+            ring[at, SCORES + c] = min(max(proba[i, c], 0.0), 1.0) * scale
+        for c in range(SCORES + k, width):
+            ring[at, c] = 0.0
+        if moa and guess < 0:
+            guess = 0
+        loss = -math.log(max(min(ring[at, SCORES + true], 1.0), LEAST))
+
+        # Both rules speak before they see y. MOA counts first, and takes class 0 for the label before the first.
+        if moa:
+            counts[true] += weight
+            if counts[true] > counts[major] or (counts[true] == counts[major] and true < major):
+                major = true
+            last = max(last, 0)
+        same = 1.0 if last == true else 0.0
+        common = 1.0 if major == true else 0.0
+        if not moa:
+            counts[true] += weight
+            if counts[true] > counts[major] or (counts[true] == counts[major] and true < major):
+                major = true
+        last = true
+
+        ring[at, 0] = true
+        ring[at, 1] = guess
+        ring[at, 2] = weight
+        ring[at, 3] = loss
+        ring[at, 4] = same
+        ring[at, 5] = common
+        confusion[true, guess + 1] += weight
+        sums[0] += weight
+        sums[1] += weight * loss
+        sums[2] += weight * same
+        sums[3] += weight * common
+        kept += 1
+        at = at + 1 if at + 1 < size else 0
+    marks[0], marks[1], marks[2] = kept, last, major
+    marks[3] += n
+
+
+@compiled
+def gather(ring: Floats, rows: int, confusion: Floats, sums: Floats) -> None:
+    """Add up the rows in the window, into tables of zeros."""
+    for i in range(min(rows, len(ring))):
+        weight = ring[i, 2]
+        confusion[int(ring[i, 0]), int(ring[i, 1]) + 1] += weight
+        sums[0] += weight
+        for j in range(1, 4):
+            sums[j] += weight * ring[i, 2 + j]
+
+
+@inlined
+def agreement(accuracy: float, chance: float) -> float:
+    """How much of what chance (or a simple rule) left wrong is right: a kappa."""
+    if chance < 1.0:
+        return (accuracy - chance) / (1.0 - chance)
+    return 0.0 if accuracy == chance else math.nan
+
+
+@compiled
+def measure(confusion: Floats, sums: Floats, out: Floats) -> None:
+    """Compute the metrics, in the order of ``metrics.NAMES``, from the counts."""
+    total = sums[0]
+    if total <= 0.0:
+        out[:] = math.nan
+        return
+    n = len(confusion)
+    right, chance, recalls, logs, f1 = 0.0, 0.0, 0.0, 0.0, 0.0
+    present, named = 0, 0
+    missed = False
+    for c in range(n):
+        hit = confusion[c, c + 1]
+        row, column = 0.0, 0.0
+        for j in range(n + 1):
+            row += confusion[c, j]
+        for j in range(n):
+            column += confusion[j, c + 1]
+        right += hit
+        chance += (row / total) * (column / total)
+        if row > 0.0:
+            present += 1
+            recalls += hit / row
+            if hit > 0.0:
+                logs += math.log(hit / row)
+            else:
+                missed = True
+        if row + column > 0.0:
+            named += 1
+            f1 += 2.0 * hit / (row + column)
+    accuracy = right / total
+    out[0] = accuracy
+    out[1] = agreement(accuracy, chance)
+    out[2] = agreement(accuracy, sums[3] / total)
+    out[3] = agreement(accuracy, sums[2] / total)
+    out[4] = f1 / named
+    out[5] = 0.0 if missed else math.exp(logs / present)
+    out[6] = recalls / present
+    out[7] = sums[1] / total
+
+
+@compiled
+def outranks(order: Ints, ring: Floats, one: int, below: Floats, equal: Floats, wins: Floats) -> None:
+    """Count how often a row of class ``one`` has a higher score for it than a row of each class; ties count half.
+
+    ``order`` sorts the rows by that score. ``wins`` comes filled with zeros; ``below`` and ``equal`` are scratch.
+    """
+    below[:] = 0.0
+    n = len(order)
+    column = SCORES + one
+    start = 0
+    while start < n:
+        equal[:] = 0.0
+        score = ring[order[start], column]
+        stop = start
+        while stop < n and ring[order[stop], column] == score:
+            i = order[stop]
+            equal[int(ring[i, 0])] += ring[i, 2]
+            stop += 1
+        if equal[one] > 0.0:
+            for c in range(len(wins)):
+                wins[c] += equal[one] * (below[c] + 0.5 * equal[c])
+        below += equal
+        start = stop

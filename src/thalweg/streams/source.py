@@ -1,0 +1,166 @@
+"""What all streams share: a limit, a position, and simple ways to read. A stream adds five short methods to it."""
+
+import inspect
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thalweg.core.chunk import Chunk
+from thalweg.core.params import whole
+from thalweg.core.protocols import State
+from thalweg.core.schema import Schema
+
+
+class Source(ABC):
+    """Gives records in order. Its state is its position: whoever restores it reads on, bit for bit.
+
+    How many records are read at a time never changes what they are.
+
+    >>> from thalweg import SEA
+    >>> stream = SEA(seed=7, limit=2_500)
+    >>> [len(chunk) for chunk in stream.chunks(1_000)]
+    [1000, 1000, 500]
+    """
+
+    _limit: int | None = None
+    _given: int = 0
+
+    # -- what a stream writes -----------------------------------------------------------------------------------------
+
+    @property
+    @abstractmethod
+    def schema(self) -> Schema:
+        """What a record looks like."""
+
+    @abstractmethod
+    def _start(self) -> None:
+        """Go to the first record."""
+
+    @abstractmethod
+    def _next(self, n: int) -> Chunk | None:
+        """Give up to n ≥ 1 next records; an empty chunk: nothing yet; None: ended."""
+
+    @abstractmethod
+    def _tables(self) -> State:
+        """Give the tables that the next records depend on, not copied."""
+
+    @abstractmethod
+    def _adopt(self, tables: State, given: int) -> None:
+        """Continue from tables that ``_tables`` gave after ``given`` records."""
+
+    @property
+    def drifts(self) -> tuple[int, ...]:
+        """Known rows where the concept changes, counted from the start; empty when unknown or when it never rests."""
+        return ()
+
+    @property
+    def rows(self) -> int | None:
+        """How many records there are from the start to the end; None: endless, or not known before it is read."""
+        return self._limit
+
+    # -- reading ------------------------------------------------------------------------------------------------------
+
+    @property
+    def limit(self) -> int | None:
+        """After how many records the stream ends; None: when there are no more."""
+        return self._limit
+
+    def _set_limit(self, limit: int | None) -> None:
+        if limit is not None:
+            whole("limit", limit, least=0)
+            limit = int(limit)
+        self._limit = limit
+
+    def read(self, n: int) -> Chunk | None:
+        """Give up to n next records: an empty chunk means "nothing yet", None "ended".
+
+        >>> from thalweg import SEA
+        >>> SEA(limit=10).read(100).X.shape
+        (10, 3)
+        """
+        whole("n", n, least=0)
+        if self._limit is not None:
+            if self._given >= self._limit:
+                return None
+            n = min(n, self._limit - self._given)
+        if n == 0:
+            return self._empty()
+        chunk = self._next(n)
+        if chunk is not None:
+            self._given += len(chunk)
+        return chunk
+
+    def take(self, n: int) -> Chunk:
+        """Give the next n records, fewer only where the stream has no more.
+
+        >>> from thalweg import SEA
+        >>> X, y = (chunk := SEA().take(5)).X, chunk.y
+        >>> X.shape, y.shape
+        ((5, 3), (5,))
+        """
+        whole("n", n, least=0)
+        parts: list[Chunk] = []
+        while n > 0:
+            chunk = self.read(n)
+            if chunk is None or len(chunk) == 0:
+                break
+            parts.append(chunk)
+            n -= len(chunk)
+        return Chunk.join(parts) if parts else self._empty()
+
+    def chunks(self, n: int) -> Iterator[Chunk]:
+        """Give the remaining records, n at a time."""
+        whole("n", n, least=1)
+        while (chunk := self.read(n)) is not None:
+            yield chunk
+
+    def restart(self) -> None:
+        """Go back to the first record: the same stream comes again."""
+        self._start()
+        self._given = 0
+
+    def _empty(self) -> Chunk:
+        return Chunk(np.empty((0, self.schema.n_features)), np.empty(0, dtype=np.int64))
+
+    # -- position -----------------------------------------------------------------------------------------------------
+
+    def state(self) -> State:
+        """Copy out the position, as named arrays."""
+        return {"given": np.array([self._given])} | {name: table.copy() for name, table in self._tables().items()}
+
+    def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
+        """Read on from the position that ``state`` of a stream with the same parameters gave."""
+        mine = f"state must be what {type(self).__name__}.state() gave with the same parameters"
+        for name, table in ({"given": np.zeros(1, dtype=np.int64)} | self._tables()).items():
+            if name not in state:
+                raise ValueError(f"{mine}: it lacks {name!r}")
+            got = state[name]
+            text = table.dtype == np.uint8  # a text of any length
+            if got.dtype != table.dtype or (got.shape != table.shape and not text):
+                raise ValueError(
+                    f"{mine}: {name!r} must be {table.dtype} {table.shape}, got {got.dtype} {got.shape}"
+                )
+        given = int(state["given"][0])
+        if given < 0:
+            raise ValueError(f"{mine}: 'given' must be at least 0, got {given}")
+        self._adopt({name: table.copy() for name, table in state.items() if name != "given"}, given)
+        self._given = given
+
+    # -- parameters ---------------------------------------------------------------------------------------------------
+
+    def get_params(self) -> dict[str, Any]:
+        """Give the parameters by name."""
+        return {name: getattr(self, name) for name in inspect.signature(type(self)).parameters}
+
+    def __repr__(self) -> str:
+        parts = []
+        for p in inspect.signature(type(self)).parameters.values():
+            value = getattr(self, p.name)
+            if p.default is p.empty:
+                parts.append(repr(value))
+            elif value is not p.default and value != p.default:
+                parts.append(f"{p.name}={value!r}")
+        return f"{type(self).__name__}({', '.join(parts)})"

@@ -1,0 +1,138 @@
+"""A decision tree that grows from a stream: Hoeffding's bound says when a leaf has seen enough to split."""
+
+from typing import Any, Literal, final
+
+from thalweg.core import params
+from thalweg.core.classifier import Classifier, Floats, Ints
+from thalweg.core.protocols import State
+from thalweg.core.schema import Schema
+from thalweg.trees.hoeffding_jit import play
+from thalweg.trees.pool import BOUNDS, CRITERIA, LEAVES, NULL_MERITS, ON_LIMIT, Pool, Rules
+
+
+@final
+class HoeffdingTree(Classifier):
+    """A leaf splits on its best attribute once the attribute is better than the second best with confidence 1 - delta.
+
+    grace_period: weight a leaf gains between two attempts to split (the paper's n_min).
+    delta: allowed error of one decision (δ). tau: split anyway once the bound is below it (τ, ties).
+    criterion: "gain" (information gain) or "gini".
+    leaf: how a leaf answers: "majority", "bayes" (naive Bayes), or "adaptive", whichever has been right more often.
+    bound: "hoeffding", or "mcdiarmid" for Gini gains.
+    min_branch_share: information gain needs two branches with more than this share of the weight.
+    null_merit: merit of not splitting: "zero" (the paper) or "moa" (minus infinity).
+    n_split_points: thresholds tried for each numeric attribute. binary_splits: never one branch per nominal value.
+    bayes_from: leaf weight from which "bayes" leaves use naive Bayes. prune: let "no split" compete.
+    drop_poor: stop watching attributes that trail by more than the bound ("majority" leaves only).
+    leaf_range: take the range of information gain from the classes in the leaf instead of all classes seen.
+    subspace: attributes drawn at random for each leaf to watch; None: all.
+    limit_bytes: the model never takes more; the least promising leaves stop observing ("sleep") or the tree
+    stops growing ("stop"), as on_limit says. None: no limit. seed: for the subspace.
+
+    Missing values are skipped by the observers and follow the heavier branch.
+
+    Reference: P. Domingos, G. Hulten, "Mining high-speed data streams", KDD 2000; adaptive leaves: G. Holmes,
+    R. Kirkby, B. Pfahringer, 2005.
+
+    >>> from thalweg import SEA, HoeffdingTree
+    >>> chunk = SEA(seed=1).read(10_000)
+    >>> tree = HoeffdingTree()
+    >>> proba = tree.test_then_train(chunk.X, chunk.y)
+    >>> bool((proba.argmax(axis=1) == chunk.y).mean() > 0.8)
+    True
+    """
+
+    missing = "native"
+    bounded = True
+
+    __slots__ = ("_pool",)
+
+    def __init__(
+        self,
+        *,
+        grace_period: float = 200,
+        delta: float = 1e-7,
+        tau: float = 0.05,
+        criterion: Literal["gain", "gini"] = "gain",
+        leaf: Literal["majority", "bayes", "adaptive"] = "adaptive",
+        bound: Literal["hoeffding", "mcdiarmid"] = "hoeffding",
+        min_branch_share: float = 0.01,
+        null_merit: Literal["zero", "moa"] = "zero",
+        n_split_points: int = 10,
+        binary_splits: bool = False,
+        bayes_from: float = 0.0,
+        prune: bool = True,
+        drop_poor: bool = False,
+        leaf_range: bool = False,
+        subspace: int | None = None,
+        limit_bytes: int | None = 33_554_432,
+        on_limit: Literal["sleep", "stop"] = "sleep",
+        seed: int = 1,
+    ) -> None:
+        params.number("grace_period", grace_period, above=0)
+        params.number("delta", delta, above=0, below=1)
+        params.number("tau", tau, least=0, most=1)
+        params.choice("criterion", criterion, CRITERIA)
+        params.choice("leaf", leaf, LEAVES)
+        params.choice("bound", bound, BOUNDS)
+        params.number("min_branch_share", min_branch_share, least=0, below=0.5)
+        params.choice("null_merit", null_merit, NULL_MERITS)
+        params.whole("n_split_points", n_split_points, least=1, most=10_000)
+        params.flag("binary_splits", binary_splits)
+        params.number("bayes_from", bayes_from, least=0)
+        params.flag("prune", prune)
+        params.flag("drop_poor", drop_poor)
+        params.flag("leaf_range", leaf_range)
+        if subspace is not None:
+            params.whole("subspace", subspace, least=1)
+        if limit_bytes is not None:
+            params.whole("limit_bytes", limit_bytes, least=1024)
+        params.choice("on_limit", on_limit, ON_LIMIT)
+        params.whole("seed", seed, least=0)
+        self.grace_period = grace_period
+        self.delta = delta
+        self.tau = tau
+        self.criterion = criterion
+        self.leaf = leaf
+        self.bound = bound
+        self.min_branch_share = min_branch_share
+        self.null_merit = null_merit
+        self.n_split_points = n_split_points
+        self.binary_splits = binary_splits
+        self.bayes_from = bayes_from
+        self.prune = prune
+        self.drop_poor = drop_poor
+        self.leaf_range = leaf_range
+        self.subspace = subspace
+        self.limit_bytes = limit_bytes
+        self.on_limit = on_limit
+        self.seed = seed
+
+    def _rules(self) -> Rules:
+        chosen: dict[str, Any] = self.get_params()
+        del chosen["seed"]
+        return Rules(**chosen)
+
+    def _start(self, schema: Schema) -> None:
+        self._pool = Pool(self._rules(), schema, trees=1, seed=self.seed)
+
+    def _play(self, X: Floats, y: Ints, w: Floats, events: Ints, out: Floats, known: int) -> None:
+        pool = self._pool
+        done = play(*pool.arguments, X, y, w, events, out, known)
+        while done < len(events):
+            r = ~events[done]
+            learned = events[:done]
+            if (past := ~learned[learned < 0]).size:
+                known = max(known, int(y[past].max()) + 1)
+            pool.make_room(X[r], int(y[r]))
+            events = events[done:]
+            done = play(*pool.arguments, X, y, w, events, out, known)
+
+    def _extend(self, schema: Schema) -> None:
+        self._pool.extend(schema)
+
+    def _tables(self) -> State:
+        return self._pool.tables()
+
+    def _adopt(self, tables: State, schema: Schema) -> None:
+        self._pool = Pool.adopt(self._rules(), tables, trees=1)
