@@ -249,8 +249,8 @@ def _dtype(text: Any) -> np.dtype[Any]:
     elif "each" in text:
         dtype = np.dtype((_dtype(text["each"]), tuple(text["shape"])))
     else:
-        parts = {key: text[key] for key in ("names", "offsets", "itemsize")}
-        dtype = np.dtype(parts | {"formats": [_dtype(f) for f in text["formats"]]}, align=text["aligned"])
+        fields: Any = {key: text[key] for key in ("names", "offsets", "itemsize")}
+        dtype = np.dtype(fields | {"formats": [_dtype(f) for f in text["formats"]]}, align=text["aligned"])
     if dtype.hasobject:
         raise ValueError("arrays of objects are never read")
     return dtype

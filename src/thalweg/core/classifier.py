@@ -207,6 +207,19 @@ class Classifier(ABC):
         self._labels, self._schema = Labels(schema.classes), schema
         return self
 
+    def grow(self, schema: Schema) -> Self:
+        """Take over a schema that has more features or more values of open nominal features than the present one."""
+        old = self._schema
+        if old is None:
+            return self.declare(schema)
+        same = zip(old.features, schema.features, strict=False)
+        if schema.n_features < old.n_features or any(a.name != b.name or a.nominal != b.nominal for a, b in same):
+            raise ValueError("schema must begin with the features of the present one")
+        if self._started:
+            self._extend(schema)
+        self._schema = schema
+        return self
+
     # -- state --------------------------------------------------------------------------------------------------------
 
     def state(self) -> State:

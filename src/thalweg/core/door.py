@@ -25,7 +25,7 @@ def rows(X: Any, schema: Schema | None, *, missing: bool, learning: bool) -> tup
     if type(X) is np.ndarray and X.dtype == np.float64 and X.ndim == 2:
         array = X if X.flags.c_contiguous and X.flags.writeable else np.array(X, order="C")
     elif _is_frame(X):
-        array, schema = _from_frame(X, schema, learning)
+        array, schema = from_frame(X, schema, learning)
     else:
         array = _from_anything(X)
     if schema is None:
@@ -136,14 +136,17 @@ def _is_frame(X: Any) -> bool:
     return hasattr(X, "__arrow_c_stream__") or hasattr(X, "__arrow_c_array__")
 
 
-def _from_frame(X: Any, schema: Schema | None, learning: bool) -> tuple[Rows, Schema]:
-    """Read a frame column by column, by name; text and categories become codes of a nominal feature."""
+def from_frame(X: Any, schema: Schema | None, learning: bool) -> tuple[Rows, Schema]:
+    """Read a frame column by column, by name; text and categories become codes of a nominal feature.
+
+    Values are not checked here; ``rows`` does that for what goes to a learner.
+    """
     import pyarrow as pa
 
     table = pa.table(X) if not isinstance(X, pa.RecordBatch) else pa.Table.from_batches([X])
     names = [n for n in table.column_names if n != "__index_level_0__"]
     if schema is None:
-        features = [Feature(n, values=() if _is_text(table.schema.field(n).type) else None, open=True) for n in names]
+        features = [Feature(n, values=() if is_text(table.schema.field(n).type) else None, open=True) for n in names]
         schema = Schema(tuple(features))
     elif set(names) != set(schema.names):
         _explain_columns(names, schema.names)
@@ -153,7 +156,7 @@ def _from_frame(X: Any, schema: Schema | None, learning: bool) -> tuple[Rows, Sc
         column = table.column(feature.name)
         if feature.values is None:
             array[:, i] = _numeric_column(column, feature.name)
-        elif _is_text(column.type):
+        elif is_text(column.type):
             array[:, i], grown[i] = _nominal_column(column, feature, learning)
         else:
             array[:, i] = _numeric_column(column, feature.name)
@@ -162,7 +165,8 @@ def _from_frame(X: Any, schema: Schema | None, learning: bool) -> tuple[Rows, Sc
     return array, schema
 
 
-def _is_text(kind: Any) -> bool:
+def is_text(kind: Any) -> bool:
+    """Does an Arrow column of this type hold the values of a nominal feature?"""
     import pyarrow.types as t
 
     return bool(t.is_string(kind) or t.is_large_string(kind) or t.is_dictionary(kind) or "string_view" in str(kind))

@@ -62,9 +62,10 @@ def update(
             if p > top:
                 top = p
                 guess = c
-        scale = 1.0 / total if total > 0.0 and total != 1.0 else 1.0
+        if total == 0.0:
+            total = 1.0
         for c in range(k):
-            ring[at, SCORES + c] = min(max(proba[i, c], 0.0), 1.0) * scale
+            ring[at, SCORES + c] = min(max(proba[i, c], 0.0), 1.0) / total
         for c in range(SCORES + k, width):
             ring[at, c] = 0.0
         if moa and guess < 0:
@@ -163,25 +164,28 @@ def measure(confusion: Floats, sums: Floats, out: Floats) -> None:
 
 
 @compiled
-def outranks(order: Ints, ring: Floats, one: int, below: Floats, equal: Floats, wins: Floats) -> None:
+def outranks(
+    order: Ints, scores: Floats, y: Ints, w: Floats, one: int, below: Floats, equal: Floats, wins: Floats
+) -> None:
     """Count how often a row of class ``one`` has a higher score for it than a row of each class; ties count half.
 
-    ``order`` sorts the rows by that score. ``wins`` comes filled with zeros; ``below`` and ``equal`` are scratch.
+    ``order`` sorts the scores. ``wins`` comes filled with zeros; ``below`` and ``equal`` are scratch.
     """
     below[:] = 0.0
+    equal[:] = 0.0
     n = len(order)
-    column = SCORES + one
     start = 0
     while start < n:
-        equal[:] = 0.0
-        score = ring[order[start], column]
+        score = scores[order[start]]
         stop = start
-        while stop < n and ring[order[stop], column] == score:
-            i = order[stop]
-            equal[int(ring[i, 0])] += ring[i, 2]
+        while stop < n and scores[order[stop]] == score:
+            equal[y[order[stop]]] += w[order[stop]]
             stop += 1
         if equal[one] > 0.0:
             for c in range(len(wins)):
                 wins[c] += equal[one] * (below[c] + 0.5 * equal[c])
-        below += equal
+        for j in range(start, stop):
+            c = y[order[j]]
+            below[c] += equal[c]
+            equal[c] = 0.0
         start = stop

@@ -20,6 +20,11 @@ _S17, _S21, _S22 = np.uint64(17), np.uint64(21), np.uint64(22)
 _NO, _YES = np.uint64(0), np.uint64(1)
 _UNIT = 1.0 / 9007199254740992.0  # 2^-53
 
+_FRACTION, _ONE, _S20, _S32 = np.uint64((1 << 52) - 1), np.uint64(0x3FF << 52), np.uint64(20), np.uint64(32)
+_LN2_HIGH, _LN2_LOW = 6.93147180369123816490e-01, 1.90821492927058770002e-10
+_L1, _L2, _L3, _L4 = 6.666666666666735130e-01, 3.999999999940941908e-01, 2.857142874366239149e-01, 2.222219843214978396e-01
+_L5, _L6, _L7 = 1.818357216161805012e-01, 1.531383769920937332e-01, 1.479819860511658591e-01
+
 
 def sown(seed: int, *, java: bool, cell: int = 0) -> Seeds:
     """Make the random state of a seed; cells are independent of each other, but in Java, where there is only one."""
@@ -89,7 +94,38 @@ def _java_normal(s: Seeds) -> float:
         u = 2.0 * _java_uniform(s) - 1.0
         v = 2.0 * _java_uniform(s) - 1.0
         r = u * u + v * v
-    scale = math.sqrt(-2.0 * math.log(r) / r)
+    scale = math.sqrt(-2.0 * _java_log(s, r) / r)
     kept[1] = v * scale
     s[2] = _YES
     return u * scale
+
+
+@called
+def _java_log(s: Seeds, v: float) -> float:
+    """StrictMath.log for 0 < v < 1: Java prescribes fdlibm's to the last bit, which the machine's own may miss by one.
+
+    v = 2^k (1 + f) with √½ < 1 + f < √2, and log(1 + f) = f - f²/2 + q (f²/2 + R(q²)), q = f / (2 + f). The state's
+    second cell is the place where a number is looked at as bits.
+    """
+    kept = s.view(np.float64)
+    kept[1] = v
+    bits = s[1]
+    head = np.int64((bits & _FRACTION) >> _S32)  # the high 20 bits of the fraction
+    k = np.int64(bits >> _S32 >> _S20) - 1023
+    s[1] = (bits & _FRACTION) | _ONE
+    m = kept[1]
+    if head + 0x95F64 >= 0x100000:
+        m *= 0.5
+        k += 1
+    f, n = m - 1.0, float(k)
+    if (head + 2) & 0xFFFFF < 3:  # |f| < 2^-20
+        near = f * f * (0.5 - 0.33333333333333333 * f)
+        return n * _LN2_HIGH - ((near - n * _LN2_LOW) - f) if f != 0.0 else n * _LN2_HIGH + n * _LN2_LOW
+    q = f / (2.0 + f)
+    z = q * q
+    w = z * z
+    rest = z * (_L1 + w * (_L3 + w * (_L5 + w * _L7))) + w * (_L2 + w * (_L4 + w * _L6))
+    if (head - 0x6147A) | (0x6B851 - head) > 0:
+        half = 0.5 * f * f
+        return n * _LN2_HIGH - ((half - (q * (half + rest) + n * _LN2_LOW)) - f)
+    return n * _LN2_HIGH - ((q * (f - rest) - n * _LN2_LOW) - f)

@@ -153,12 +153,15 @@ class Source(ABC):
 
     def get_params(self) -> dict[str, Any]:
         """Give the parameters by name."""
-        return {name: getattr(self, name) for name in inspect.signature(type(self)).parameters}
+        return {name: self._param(name) for name in inspect.signature(type(self)).parameters}
+
+    def _param(self, name: str) -> Any:
+        return getattr(self, name)
 
     def __repr__(self) -> str:
         parts = []
         for p in inspect.signature(type(self)).parameters.values():
-            value = getattr(self, p.name)
+            value = self._param(p.name)
             if p.default is p.empty:
                 parts.append(repr(value))
             elif value is not p.default and value != p.default:

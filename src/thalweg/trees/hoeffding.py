@@ -1,5 +1,6 @@
 """A decision tree that grows from a stream: Hoeffding's bound says when a leaf has seen enough to split."""
 
+from pathlib import Path
 from typing import Any, Literal, final
 
 from thalweg.core import params
@@ -7,6 +8,7 @@ from thalweg.core.classifier import Classifier, Floats, Ints
 from thalweg.core.protocols import State
 from thalweg.core.schema import Schema
 from thalweg.trees.hoeffding_jit import play
+from thalweg.trees.picture import View, describe, draw, to_dot
 from thalweg.trees.pool import BOUNDS, CRITERIA, LEAVES, NULL_MERITS, ON_LIMIT, Pool, Rules
 
 
@@ -57,13 +59,13 @@ class HoeffdingTree(Classifier):
         leaf: Literal["majority", "bayes", "adaptive"] = "adaptive",
         bound: Literal["hoeffding", "mcdiarmid"] = "hoeffding",
         min_branch_share: float = 0.01,
-        null_merit: Literal["zero", "moa"] = "zero",
+        null_merit: Literal["zero", "moa"] = "moa",
         n_split_points: int = 10,
         binary_splits: bool = False,
         bayes_from: float = 0.0,
         prune: bool = True,
         drop_poor: bool = False,
-        leaf_range: bool = False,
+        leaf_range: bool = True,
         subspace: int | None = None,
         limit_bytes: int | None = 33_554_432,
         on_limit: Literal["sleep", "stop"] = "sleep",
@@ -117,16 +119,7 @@ class HoeffdingTree(Classifier):
         self._pool = Pool(self._rules(), schema, trees=1, seed=self.seed)
 
     def _play(self, X: Floats, y: Ints, w: Floats, events: Ints, out: Floats, known: int) -> None:
-        pool = self._pool
-        done = play(*pool.arguments, X, y, w, events, out, known)
-        while done < len(events):
-            r = ~events[done]
-            learned = events[:done]
-            if (past := ~learned[learned < 0]).size:
-                known = max(known, int(y[past].max()) + 1)
-            pool.make_room(X[r], int(y[r]))
-            events = events[done:]
-            done = play(*pool.arguments, X, y, w, events, out, known)
+        self._pool.play(play, X, y, w, events, out, known)
 
     def _extend(self, schema: Schema) -> None:
         self._pool.extend(schema)
@@ -136,3 +129,38 @@ class HoeffdingTree(Classifier):
 
     def _adopt(self, tables: State, schema: Schema) -> None:
         self._pool = Pool.adopt(self._rules(), tables, trees=1)
+
+    # -- looking at it ------------------------------------------------------------------------------------------------
+
+    def describe(self, max_depth: int | None = None) -> str:
+        """Write the tree as text: a line for each test and each leaf.
+
+        >>> from thalweg import SEA, HoeffdingTree
+        >>> chunk = SEA(seed=1).read(20_000)
+        >>> print(HoeffdingTree().partial_fit(chunk.X, chunk.y).describe(max_depth=1).splitlines()[0])
+        20,000 rows, ...
+        """
+        return describe(self._view(), max_depth)
+
+    def to_dot(self, max_depth: int | None = None) -> str:
+        """Write the tree in Graphviz's language."""
+        return to_dot(self._view(), max_depth)
+
+    def plot(self, path: str | Path | None = None, max_depth: int | None = 4) -> Any:
+        """Draw the tree; give the Matplotlib figure, and write it to a file where a path is given."""
+        return draw(self._view(), path, max_depth)
+
+    @property
+    def n_leaves(self) -> int:
+        """Number of leaves."""
+        return self._view().n_leaves
+
+    @property
+    def depth(self) -> int:
+        """Tests on the longest path from the root to a leaf."""
+        return self._view().depth
+
+    def _view(self) -> View:
+        if not self._started or self._schema is None:
+            raise ValueError("the tree has not seen a row yet: nothing to look at")
+        return View(self._pool.nodes, self._pool.tally, 0, self._schema, self._labels.values)

@@ -1,5 +1,6 @@
 """The pool of trees: its tables, how they grow, and how they stay within a limit."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, final
 
@@ -30,13 +31,13 @@ class Rules:
     leaf: str = "adaptive"
     bound: str = "hoeffding"
     min_branch_share: float = 0.01
-    null_merit: str = "zero"
+    null_merit: str = "moa"
     n_split_points: int = 10
     binary_splits: bool = False
     bayes_from: float = 0.0
     prune: bool = True
     drop_poor: bool = False
-    leaf_range: bool = False
+    leaf_range: bool = True
     subspace: int | None = None
     limit_bytes: int | None = None
     on_limit: str = "sleep"
@@ -109,6 +110,19 @@ class Pool:
     def nbytes(self) -> int:
         """Bytes of all tables."""
         return sum(table.nbytes for table in self.tables().values())
+
+    def play(self, routine: Callable[..., int], X: NDArray[np.float64], y: NDArray[np.int64], w: NDArray[np.float64],
+             events: NDArray[np.int64], out: NDArray[np.float64], known: int) -> None:
+        """Let a compiled routine carry out the events; whenever it stops short, grow what it lacks and go on."""
+        done = routine(*self.arguments, X, y, w, events, out, known)
+        while done < len(events):
+            learned = ~events[:done][events[:done] < 0]
+            if learned.size:
+                known = max(known, int(y[learned].max()) + 1)
+            events = events[done:]
+            r = ~events[0]
+            self.make_room(X[r], int(y[r]))
+            done = routine(*self.arguments, X, y, w, events, out, known)
 
     # -- growing ------------------------------------------------------------------------------------------------------
 

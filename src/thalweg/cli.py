@@ -1,0 +1,240 @@
+"""The command line: a thin skin over the library."""
+
+import ast
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from thalweg import __version__, registry
+
+if TYPE_CHECKING:
+    from thalweg.core.classifier import Classifier
+    from thalweg.core.protocols import Stream
+    from thalweg.evaluate.result import Result
+
+app = typer.Typer(
+    name="thalweg",
+    help="Classify data streams that change while they are being learned.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def main() -> None:
+    """Run a command. Whatever goes wrong is one line on standard error, and exit code 2."""
+    import click
+
+    try:
+        code = app(standalone_mode=False)
+    except click.exceptions.Abort:
+        sys.exit(130)
+    except click.ClickException as error:
+        _fail(error.format_message())
+    except KeyboardInterrupt:
+        _fail("interrupted", code=130)
+    except (ValueError, TypeError, OSError, ImportError) as error:
+        _fail(str(error))
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _fail(message: str, code: int = 2) -> None:
+    print(f"thalweg: {' '.join(message.split())}", file=sys.stderr)
+    sys.exit(code)
+
+
+@app.callback(invoke_without_command=True)
+def about(
+    context: typer.Context, version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False
+) -> None:
+    """Classify data streams that change while they are being learned."""
+    if version:
+        print(__version__)
+        raise typer.Exit
+    if context.invoked_subcommand is None:
+        print(context.get_help())
+
+
+@app.command()
+def run(
+    learner: Annotated[str, typer.Argument(help="A learner's name, or name(parameter=value); see thalweg list.")],
+    stream: Annotated[str, typer.Argument(help="A stream's name, name(parameter=value), or a file.")],
+    limit: Annotated[int | None, typer.Option(help="Stop after so many rows.", min=0)] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed of the learner and of a generated stream.", min=0)] = None,
+    settings: Annotated[list[str] | None, typer.Option("--set", help="A parameter of the learner: name=value.")] = None,
+    target: Annotated[str | None, typer.Option(help="The column to predict, when the stream is a file.")] = None,
+    delay: Annotated[int, typer.Option(help="Rows between a record and its label.", min=0)] = 0,
+    window: Annotated[int, typer.Option(help="Rows of the sliding window for metrics.", min=1)] = 1000,
+    seconds: Annotated[float | None, typer.Option(help="Stop after so many seconds.")] = None,
+    json: Annotated[str | None, typer.Option(help="Write the result as JSON to a file, or to - (standard output).")] = None,
+    plot: Annotated[Path | None, typer.Option(help="Draw accuracy over time to a PNG, SVG or PDF file.")] = None,
+    save: Annotated[Path | None, typer.Option(help="Write the learned model to a file.")] = None,
+    resume: Annotated[
+        Path | None, typer.Option(help="Continue from this checkpoint if it exists; Ctrl-C writes it.")
+    ] = None,
+) -> None:
+    """Learn a stream, predicting each record before its label is used, and say how well that went."""
+    from thalweg.evaluate.prequential import prequential
+    from thalweg.snapshot import save as save_model
+
+    model = _learner(learner, _settings(settings or []), seed)
+    source = _stream(stream, target, seed)
+    with _progress(quiet=json == "-") as watch:
+        result = prequential(
+            source, model, limit=limit, delay=delay, window=window, seconds=seconds, checkpoint=resume,
+            resume=resume is not None and resume.exists(), on_progress=watch(learner, limit, source), name=stream,
+        )  # fmt: skip
+    if save is not None:
+        save_model(model, save)
+    if plot is not None:
+        result.plot(plot)
+    if json == "-":
+        print(result.to_json())
+        return
+    if json is not None:
+        result.to_json(json)
+    _show([result])
+
+
+@app.command("list")
+def list_() -> None:
+    """List learners, streams, data sets, detectors and metrics."""
+    from rich.console import Console
+    from rich.table import Table
+
+    from thalweg.evaluate.metrics import METRICS
+    from thalweg.streams.datasets import DATASETS
+
+    tables: dict[str, dict[str, str]] = {
+        "learners": {name: e.line for name, e in registry.LEARNERS.items()},
+        "streams": {name: e.line for name, e in registry.STREAMS.items()},
+        "data sets (from the folder that THALWEG_DATA names)": {name: d.line for name, d in DATASETS.items()},
+        "detectors": {name: e.line for name, e in registry.DETECTORS.items()},
+        "metrics": dict(METRICS),
+    }
+    console = Console()
+    for title, rows in tables.items():
+        table = Table(title=title, title_justify="left", show_header=False, box=None, padding=(0, 2))
+        for name, line in rows.items():
+            table.add_row(name, line)
+        console.print(table)
+        console.print()
+
+
+@app.command()
+def warmup() -> None:
+    """Compile everything now, once, so that no later command waits for it."""
+    import time
+
+    from thalweg.evaluate.prequential import prequential
+
+    begun = time.perf_counter()
+    with _progress(quiet=False) as watch:
+        for name, entry in registry.LEARNERS.items():
+            source = registry.STREAMS["sea"].make()
+            prequential(source, entry.make(), limit=2_000, on_progress=watch(name, 2_000, source))
+    print(f"compiled in {time.perf_counter() - begun:.1f} s; kept for later runs")
+
+
+@app.command()
+def demo(
+    rows: Annotated[int, typer.Option(help="Length of the stream.", min=1000)] = 200_000,
+    folder: Annotated[Path, typer.Option(help="Where to write the picture and the page.")] = Path(),
+    seed: Annotated[int, typer.Option(help="Seed of the stream.", min=0)] = 1,
+) -> None:
+    """Learn a drifting stream with several learners: progress, a table, a picture and a page."""
+    from thalweg.demo import run_demo
+
+    with _progress(quiet=False) as watch:
+        results = run_demo(rows, seed, watch)
+    _show(results)
+    from thalweg.demo import write_demo
+
+    for path in write_demo(results, folder):
+        print(f"written: {path}")
+
+
+# -- inside -----------------------------------------------------------------------------------------------------------
+
+
+def _settings(pairs: list[str]) -> dict[str, Any]:
+    chosen: dict[str, Any] = {}
+    for pair in pairs:
+        name, equals, text = pair.partition("=")
+        if not equals or not name:
+            raise ValueError(f"--set must read like name=value, got {pair!r}")
+        try:
+            chosen[name.strip()] = ast.literal_eval(text.strip())
+        except (ValueError, SyntaxError):
+            chosen[name.strip()] = text.strip()
+    return chosen
+
+
+def _learner(text: str, chosen: dict[str, Any], seed: int | None) -> "Classifier":
+    name, _ = registry.parse(text)
+    entry = registry.find("learner", name, registry.LEARNERS)
+    if seed is not None and "seed" in registry.parameters(entry.cls):
+        chosen = {"seed": seed, **chosen}
+    return registry.make("learner", text, registry.LEARNERS, **chosen)  # type: ignore[no-any-return]
+
+
+def _stream(text: str, target: str | None, seed: int | None) -> "Stream":
+    from thalweg.streams.datasets import DATASETS, load_dataset
+    from thalweg.streams.files import open_file
+
+    if target is not None or Path(text).suffix in {".csv", ".tsv", ".parquet", ".gz", ".zst"} or Path(text).exists():
+        if target is None:
+            raise ValueError(f"--target must name the column of {text} to predict")
+        return open_file(text, target=target)
+    name, given = registry.parse(text)
+    if name in DATASETS:
+        return load_dataset(name, **given)
+    if name not in registry.STREAMS:
+        registry.find("stream", name, {**registry.STREAMS, **dict.fromkeys(DATASETS)})  # type: ignore[arg-type]
+    more = {} if seed is None or "seed" in given else {"seed": seed}
+    return registry.make("stream", text, registry.STREAMS, **more)  # type: ignore[no-any-return]
+
+
+Watch = Callable[[str, int | None, Any], Callable[[int, float], None]]
+
+
+@contextmanager
+def _progress(quiet: bool) -> "Iterator[Watch]":
+    """Show a bar for each run on the terminal: rows done and windowed accuracy."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    console = Console(stderr=True)
+    bars = Progress(
+        TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
+        TextColumn("{task.fields[note]}"), console=console, transient=quiet, disable=not console.is_terminal,
+    )  # fmt: skip
+
+    def watch(name: str, limit: int | None, source: Any) -> Callable[[int, float], None]:
+        total = limit if limit is not None else getattr(source, "limit", None)
+        task = bars.add_task(name, total=total, note="compiling, once")
+
+        def on_progress(rows: int, accuracy: float) -> None:
+            bars.update(task, completed=rows, note=f"accuracy {accuracy:.1%}")
+
+        return on_progress
+
+    with bars:
+        yield watch
+
+
+def _show(results: "list[Result]") -> None:
+    from rich.console import Console
+
+    from thalweg.evaluate.result import compare_table
+
+    Console().print(compare_table(results))
+
+
+if __name__ == "__main__":
+    main()

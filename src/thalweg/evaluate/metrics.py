@@ -1,0 +1,188 @@
+"""Metrics are functions of the sequence of (class, class probabilities, weight), and of nothing else.
+
+They never see the learner, so a stored log of predictions can be scored again, with other metrics or another window.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Literal, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thalweg.core import door, params
+from thalweg.core.protocols import State
+from thalweg.evaluate.metrics_jit import SCORES, first_bad, gather, measure, outranks, update
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+METRICS: dict[str, str] = {
+    "accuracy": "share of the rows predicted right",
+    "kappa": "accuracy above what the class shares alone would give (Cohen)",
+    "kappa_m": "accuracy above that of always predicting the majority class so far",
+    "kappa_t": "accuracy above that of predicting the previous label",
+    "f1_macro": "F1 of each class, averaged over the classes that occur or are predicted",
+    "g_mean": "geometric mean of the recalls of the classes that occur",
+    "balanced_accuracy": "mean of the recalls of the classes that occur",
+    "log_loss": "mean of -ln(probability given to the true class); lower is better",
+    "auc": "chance that a row of one class is scored above a row of another, over the window, averaged over pairs",
+}
+"""The metrics and what each says; all but ``log_loss``: higher is better."""
+
+NAMES = tuple(METRICS)[:-1]
+"""The metrics that come from counts and sums, in the order of the compiled routine; ``auc`` needs the scores."""
+
+
+@final
+class Metrics:
+    """Scores predictions as they come: over all rows, and over the last ``window`` rows.
+
+    A row without any positive probability has no prediction, which is wrong. Among equal probabilities the lowest
+    class wins. A row of weight 0 is passed over. The no-change and the majority rule behind ``kappa_t`` and
+    ``kappa_m`` speak before they see a row's class; the first word of the no-change rule counts as wrong. A kappa
+    against a rule that made no error is 0 if the learner made none either, else undefined (NaN).
+
+    window: rows of the window. compat: "moa" to start and count as MOA does: no prediction is class 0, the label
+    before the first is class 0, and the majority rule has already counted the row it speaks about.
+
+    >>> metrics = Metrics(window=3)
+    >>> metrics.update([0, 0, 1, 1, 0], [[1, 0], [0, 1], [0, 1], [0, 1], [1, 0]])
+    >>> metrics.cumulative()["accuracy"], metrics.windowed()["accuracy"]
+    (0.8, 1.0)
+    """
+
+    __slots__ = ("_confusion", "_counts", "_marks", "_ring", "_sums", "compat", "window")
+
+    def __init__(self, *, window: int = 1000, compat: Literal["moa"] | None = None) -> None:
+        params.whole("window", window, least=1)
+        if compat is not None:
+            params.choice("compat", compat, ("moa",))
+        self.window = int(window)
+        self.compat = compat
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget all rows."""
+        self._confusion = np.zeros((0, 1))
+        self._counts = np.zeros(0)
+        self._sums = np.zeros(4)
+        self._ring = np.zeros((self.window, SCORES))
+        self._marks = np.array([0, -1, 0, 0])
+
+    # -- rows in ------------------------------------------------------------------------------------------------------
+
+    def update(self, y: Any, proba: Any, weight: Any = None) -> None:
+        """Score rows in order.
+
+        y: the class of each row, as a code 0, 1, 2, … proba: a row of class probabilities each, column c for class
+        c; a class without a column is one the learner does not know yet. weight: a number ≥ 0 each; None: all 1.
+        """
+        codes = np.ascontiguousarray(y, dtype=np.int64)
+        scores = np.ascontiguousarray(proba, dtype=np.float64)
+        n = len(codes)
+        if codes.ndim != 1 or scores.ndim != 2 or len(scores) != n:
+            raise ValueError(
+                f"proba must have one row of class probabilities for each of the {codes.size} rows of y, "
+                f"got shape {scores.shape}"
+            )
+        w = door.weights(weight, n)
+        if n == 0:
+            return
+        if codes.min() < 0:
+            i = int(np.argmax(codes < 0))
+            raise ValueError(f"y must hold class codes from 0, got {codes[i]} in row {self.rows + i}")
+        bad = first_bad(scores)
+        if bad >= 0:
+            raise ValueError(
+                f"proba must hold finite probabilities ≥ 0, got {scores[bad].tolist()} in row {self.rows + bad}"
+            )
+        self._widen(max(int(codes.max()) + 1, scores.shape[1]))
+        update(
+            self._confusion, self._counts, self._sums, self._ring, self._marks,
+            codes, scores, w, self.compat == "moa",
+        )  # fmt: skip
+
+    def _widen(self, classes: int) -> None:
+        more = classes - len(self._counts)
+        if more > 0:
+            self._confusion = np.pad(self._confusion, ((0, more), (0, more)))
+            self._counts = np.pad(self._counts, (0, more))
+            self._ring = np.pad(self._ring, ((0, 0), (0, more)))
+
+    # -- numbers out --------------------------------------------------------------------------------------------------
+
+    @property
+    def rows(self) -> int:
+        """Rows given so far, those of weight 0 among them."""
+        return int(self._marks[3])
+
+    @property
+    def confusion(self) -> Floats:
+        """Weight of the rows of each class (row) by the class predicted (column), over all rows."""
+        return self._confusion[:, 1:].copy()
+
+    @property
+    def unpredicted(self) -> float:
+        """Share of the rows without a prediction; NaN before the first row."""
+        return float(self._confusion[:, 0].sum() / self._sums[0]) if self._sums[0] > 0.0 else float("nan")
+
+    def cumulative(self) -> dict[str, float]:
+        """Give every metric over all rows but ``auc``, which only a window can have."""
+        return _measure(self._confusion, self._sums)
+
+    def windowed(self, *, auc: bool = True) -> dict[str, float]:
+        """Give every metric over the window. auc: also the one that has to sort the scores."""
+        confusion, sums = np.zeros_like(self._confusion), np.zeros(4)
+        gather(self._ring, int(self._marks[0]), confusion, sums)
+        values = _measure(confusion, sums)
+        if auc:
+            values["auc"] = self.auc()
+        return values
+
+    def auc(self) -> float:
+        """Area under the ROC curve over the window; NaN unless two classes occur in it.
+
+        With more than two classes known: the mean over all pairs of classes in the window of
+        A(i, j) = (A(i|j) + A(j|i)) / 2, where A(i|j) is the chance that a row of class i has a higher score for i
+        than a row of class j, ties counting half (Hand & Till 2001, over a sliding window). Random scores give 0.5.
+        """
+        n, known = min(int(self._marks[0]), self.window), len(self._counts)
+        y = self._ring[:n, 0].astype(np.int64)
+        w = self._ring[:n, 2].copy()
+        present = np.bincount(y, weights=w, minlength=known)
+        if np.count_nonzero(present) < 2:
+            return float("nan")
+        wins = np.zeros((known, known))
+        below, equal = np.zeros(known), np.zeros(known)
+        for c in np.flatnonzero(present).tolist() if known > 2 else (1,):
+            scores = self._ring[:n, SCORES + c].copy()
+            outranks(np.argsort(scores, kind="stable"), scores, y, w, c, below, equal, wins[c])
+        if known == 2:
+            return float(wins[1, 0] / (present[0] * present[1]))
+        i, j = np.triu_indices(known, 1)
+        both = present[i] * present[j]
+        i, j, both = i[both > 0.0], j[both > 0.0], both[both > 0.0]
+        return float(np.mean((wins[i, j] + wins[j, i]) / (2.0 * both)))
+
+    # -- state --------------------------------------------------------------------------------------------------------
+
+    def state(self) -> State:
+        """Copy out all counts and the window."""
+        return {name: getattr(self, f"_{name}").copy() for name in ("confusion", "counts", "sums", "ring", "marks")}
+
+    def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
+        """Continue from what ``state`` of metrics with the same window gave."""
+        try:
+            tables = {name: np.array(state[name]) for name in ("confusion", "counts", "sums", "ring", "marks")}
+        except KeyError as error:
+            raise ValueError(f"state must be what Metrics.state() gave: it lacks {error}") from None
+        if len(tables["ring"]) != self.window:
+            raise ValueError(f"state must have a window of {self.window} rows, got {len(tables['ring'])}")
+        for name, table in tables.items():
+            setattr(self, f"_{name}", table)
+
+
+def _measure(confusion: Floats, sums: Floats) -> dict[str, float]:
+    values = np.empty(len(NAMES))
+    measure(confusion, sums, values)
+    return dict(zip(NAMES, values.tolist(), strict=True))

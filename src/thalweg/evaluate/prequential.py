@@ -1,0 +1,226 @@
+"""Predict every row before its label is used, score the prediction, then learn the row."""
+
+import math
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from dataclasses import dataclass
+from types import FrameType
+from typing import Any, Literal, Self, final
+
+from thalweg.core import params
+from thalweg.core.classifier import Classifier
+from thalweg.core.protocols import Stream
+from thalweg.evaluate.metrics import METRICS
+from thalweg.evaluate.result import Result
+from thalweg.evaluate.run import Run, name_of
+
+NAP = 0.01  # seconds to wait for a stream that has nothing yet
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a run is."""
+
+    stage: Literal["compiling", "running"]
+    rows: int
+    total: int | None
+    """Rows the run will have, where that is known."""
+    seconds: float
+    """Wall time in the learner so far."""
+    accuracy: float
+    """Over the window."""
+    state_bytes: int
+
+
+def prequential(
+    stream: Stream,
+    learner: Classifier,
+    *,
+    limit: int | None = None,
+    every: int = 1000,
+    window: int = 1000,
+    metrics: Iterable[str] = tuple(METRICS),
+    delay: int | Literal["time"] = 0,
+    seconds: float | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+    checkpoint_every: int = 100_000,
+    resume: bool = False,
+    on_progress: Callable[[Progress], object] | None = None,
+    chunk: int = 1000,
+    name: str | None = None,
+    compat: Literal["moa"] | None = None,
+) -> Result:
+    """Run a learner through a stream: each row is predicted, scored and then learned.
+
+    limit: stop after so many rows. every: rows between two reports. window: rows of the windowed metrics.
+    metrics: names from ``METRICS``; accuracy and kappa are always there.
+    delay: when a row is learned. 0: at once; n: right after the row n rows later has been predicted; "time": before
+    the first row whose time is not before the label_time of this one. Every row is scored on arrival. Rows whose label
+    has not come when the run ends are never learned; ``Result.labels_pending`` counts them.
+    seconds: stop at the next chunk after so much time (compilation not counted).
+    checkpoint: a file for the whole state of the run, written every ``checkpoint_every`` rows, at the end, and on
+    Ctrl-C. With resume=True the run goes on from there, as if it had never stopped: learner and stream must be made
+    with the same parameters as before.
+    on_progress: called with a ``Progress`` after each chunk, and before compilation.
+    chunk: rows handed to the learner at once; it changes nothing but speed.
+    name: what to call the learner in tables and pictures. compat: "moa", see ``Metrics``.
+
+    Ctrl-C finishes the chunk in hand, saves the checkpoint and raises KeyboardInterrupt; a second one raises at once.
+    That exception, and any that the learner or the stream raises, carries the result so far as ``error.result``.
+
+    >>> from thalweg import SEA, MajorityClass
+    >>> result = prequential(SEA(seed=1), MajorityClass(), limit=2000)
+    >>> result.rows, result.stopped
+    (2000, 'limit')
+    """
+    _check(stream, learner, delay)
+    for what, value, least in (
+        ("limit", limit, 0), ("every", every, 1), ("window", window, 1), ("chunk", chunk, 1),
+        ("checkpoint_every", checkpoint_every, 1),
+    ):  # fmt: skip
+        if value is not None or what != "limit":
+            params.whole(what, value, least=least)
+    if seconds is not None:
+        params.number("seconds", seconds, above=0.0)
+    params.flag("resume", resume)
+    if resume and checkpoint is None:
+        raise ValueError("resume=True needs checkpoint to name the file to go on from, got None")
+    chosen = (metrics,) if isinstance(metrics, str) else tuple(metrics)
+    for metric in chosen:
+        params.choice("metrics", metric, METRICS)
+
+    run = Run(
+        stream, learner, every=int(every), window=int(window), metrics=chosen,
+        delay=delay if isinstance(delay, str) else int(delay), compat=compat, name=name,
+    )  # fmt: skip
+    if resume and checkpoint is not None:
+        run.load(checkpoint)
+    with Interrupts() as interrupts:
+        try:
+            drive = _Drive(run, interrupts, limit, seconds, checkpoint, int(checkpoint_every), int(chunk), on_progress)
+            stopped = drive.to_the_end()
+            if checkpoint is not None:
+                run.save(checkpoint)
+            if interrupts.asked:
+                raise KeyboardInterrupt
+            return run.result(stopped)
+        except KeyboardInterrupt as stop:
+            if checkpoint is not None and not run.busy:
+                run.save(checkpoint)
+                stop.add_note(
+                    f"saved after {run.rows:,} rows in {os.fspath(checkpoint)}: resume=True goes on from there"
+                )
+            _attach(stop, run, "interrupt")
+            raise
+        except Exception as error:
+            first, last = run.rows, run.rows + max(run.in_hand, 1) - 1
+            error.add_note(f"while {run.name} was at rows {first:,} to {last:,} of {name_of(stream)}")
+            _attach(error, run, "error")
+            raise
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class _Drive:
+    """The loop over the chunks of a stream."""
+
+    run: Run
+    interrupts: "Interrupts"
+    limit: int | None
+    seconds: float | None
+    checkpoint: str | os.PathLike[str] | None
+    checkpoint_every: int
+    chunk: int
+    on_progress: Callable[[Progress], object] | None
+
+    def to_the_end(self) -> str:
+        """Go on until something says stop; give its name."""
+        run, warm, saved = self.run, False, self.run.rows
+        deadline = math.inf if self.seconds is None else time.perf_counter() + self.seconds
+        while True:
+            if self.interrupts.asked:
+                raise KeyboardInterrupt
+            if self.limit is not None and run.rows >= self.limit:
+                return "limit"
+            if time.perf_counter() >= deadline:
+                return "seconds"
+            rows = run.read(run.room(self.chunk, self.limit))
+            if rows is None:
+                return "end"
+            if len(rows) == 0:
+                time.sleep(NAP)
+                continue
+            if not warm:
+                before = time.perf_counter()
+                self._tell("compiling")
+                run.warm_up(rows)
+                deadline += time.perf_counter() - before
+                warm = True
+            run.step(rows)
+            if self.checkpoint is not None and run.rows - saved >= self.checkpoint_every:
+                run.save(self.checkpoint)
+                saved = run.rows
+            self._tell("running")
+
+    def _tell(self, stage: Literal["compiling", "running"]) -> None:
+        if self.on_progress is not None:
+            run = self.run
+            accuracy = run.metrics.windowed(auc=False)["accuracy"]
+            total = _total(run.stream, self.limit)
+            self.on_progress(Progress(stage, run.rows, total, run.seconds, accuracy, run.learner.state_bytes))
+
+
+@final
+class Interrupts:
+    """Holds Ctrl-C back until the rows in hand are done; a second one is not held back."""
+
+    __slots__ = ("_before", "asked")
+
+    def __init__(self) -> None:
+        self.asked = False
+        self._before: Any = None
+
+    def __enter__(self) -> Self:
+        main = threading.current_thread() is threading.main_thread()
+        if main and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+            self._before = signal.signal(signal.SIGINT, self._hear)
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        if self._before is not None:
+            signal.signal(signal.SIGINT, self._before)
+
+    def _hear(self, _number: int, _frame: FrameType | None) -> None:
+        if self.asked:
+            raise KeyboardInterrupt
+        self.asked = True
+
+
+def _check(stream: Any, learner: Any, delay: Any) -> None:
+    if not callable(getattr(stream, "read", None)) or not hasattr(stream, "schema"):
+        raise TypeError(f"stream must be a Stream, with read and schema, got {stream!r}")
+    if not isinstance(learner, Classifier):
+        raise TypeError(f"learner must be a Classifier, got {learner!r}")
+    if isinstance(delay, str):
+        if delay != "time":
+            raise ValueError(f"delay must be a number of rows or 'time', got {delay!r}")
+    else:
+        params.whole("delay", delay, least=0)
+
+
+def _total(stream: Any, limit: int | None) -> int | None:
+    try:
+        length = len(stream)
+    except TypeError:
+        return limit
+    return length if limit is None else min(length, limit)
+
+
+def _attach(error: BaseException, run: Run, stopped: str) -> None:
+    with suppress(Exception):  # the error itself is what matters
+        error.result = run.result(stopped)  # type: ignore[attr-defined]

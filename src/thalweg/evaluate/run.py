@@ -1,0 +1,334 @@
+"""One prequential run: everything that has to survive an interruption, in one place."""
+
+import os
+import platform
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any, Literal, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thalweg.core import door
+from thalweg.core.arrays_file import read_arrays, write_arrays
+from thalweg.core.chunk import Chunk
+from thalweg.core.classifier import Classifier
+from thalweg.core.labels import Labels
+from thalweg.core.protocols import State, Stream
+from thalweg.core.schema import Schema
+from thalweg.evaluate.metrics import METRICS, Metrics
+from thalweg.evaluate.pending import Pending
+from thalweg.evaluate.result import WHOLE, Result, column, plain
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+KIND = "prequential run"
+GIB_HOUR = 1024.0**3 * 3600.0
+FEW_CLASSES = 16
+_TYPES: dict[str, type] = {"b": bool, "i": int, "u": int, "f": float, "U": str, "S": bytes}
+
+
+@final
+class Run:
+    """A learner on its way through a stream, and what is known about it so far."""
+
+    def __init__(
+        self, stream: Stream, learner: Classifier, *, every: int, window: int, metrics: tuple[str, ...],
+        delay: int | str, compat: Literal["moa"] | None, name: str | None,
+    ) -> None:  # fmt: skip
+        self.stream, self.learner = stream, learner
+        self.every, self.window, self.delay = every, window, delay
+        self.names = tuple(m for m in METRICS if m in metrics or m in ("accuracy", "kappa"))
+        self.name = name or type(learner).__name__
+        self.metrics = Metrics(window=window, compat=compat)
+        self.pending = Pending(delay) if delay else None
+        self.labels: Labels | None = None
+        self.rows = 0
+        self.busy = False
+        """Are there rows that were read, but not yet learned and scored?"""
+        self.in_hand = 0
+        self.labels_used = 0
+        self.seconds = self.cpu_seconds = 0.0
+        self.curve: list[list[float]] = []
+        self._ram, self._ram_cpu, self._peak = 0.0, 0.0, 0
+        self._schema: Schema | None = None
+        self._columns: Ints = np.zeros(0, dtype=np.int64)
+        self._straight = True
+
+    # -- on the way ---------------------------------------------------------------------------------------------------
+
+    def room(self, chunk: int, limit: int | None) -> int:
+        """Say how many rows may be read at once: reports must see the learner as it was at their row."""
+        n = min(chunk, self.every - self.rows % self.every)
+        return n if limit is None else min(n, limit - self.rows)
+
+    def read(self, n: int) -> Chunk | None:
+        """Read up to n rows."""
+        self.busy = True
+        chunk = self.stream.read(n)
+        self.in_hand = 0 if chunk is None else len(chunk)
+        if self.in_hand > n:
+            raise ValueError(f"stream must give at most the {n} rows it is asked for, got {self.in_hand}")
+        self.busy = self.in_hand > 0
+        return chunk
+
+    def warm_up(self, chunk: Chunk) -> None:
+        """Make sure that everything is compiled: a twin of the learner plays a few rows, and is thrown away."""
+        self._meet_schema()
+        few = chunk[:8]
+        n = len(few)
+        with suppress(Exception):  # what is wrong with these rows is said when they are played in earnest
+            twin = self.learner.copy()
+            proba = twin.test_then_train(few.X, few.y)
+            if self.pending is not None:
+                twin.play(few.X, few.y, np.concatenate([np.arange(n), ~np.arange(n)]))
+            scratch = Metrics(window=n)
+            scratch.update(np.zeros(n, dtype=np.int64), proba)
+            scratch.cumulative(), scratch.windowed()
+
+    def step(self, chunk: Chunk) -> None:
+        """Predict, learn and score the next rows, and report if it is time."""
+        self._meet_schema()
+        w = door.weights(chunk.w, len(chunk))
+        live = np.flatnonzero(w)
+        codes = np.zeros(len(chunk), dtype=np.int64)
+        codes[live] = self._read(chunk.y if len(live) == len(chunk) else np.asarray(chunk.y)[live])
+        proba = self._play(chunk, codes, w, live)
+        self.metrics.update(codes, proba, w)
+        self.rows += len(chunk)
+        self.busy, self.in_hand = False, 0
+        if self.rows % self.every == 0:
+            self.curve.append(self._report())
+            self._ram, self._ram_cpu, self._peak = self._resources()
+
+    def _play(self, chunk: Chunk, codes: Ints, w: Floats, live: Ints) -> Floats:
+        learner, n = self.learner, len(chunk)
+        if self.pending is not None:
+            plan = self.pending.plan(chunk, codes, w)
+            assert self.labels is not None
+            y = self.labels.to_array()[plan.codes]
+            proba = self._timed(learner.play, plan.X, y, plan.events, plan.w)[plan.late :]
+            self.labels_used += int(np.count_nonzero(plan.events < 0))
+        elif len(live) == n:
+            proba = self._timed(learner.test_then_train, chunk.X, chunk.y, chunk.w)
+            self.labels_used += n
+        else:  # rows of weight 0 are neither predicted nor learned
+            part = self._timed(learner.test_then_train, chunk.X[live], np.asarray(chunk.y)[live], w[live])
+            proba = np.zeros((n, part.shape[1]))
+            proba[live] = part
+            self.labels_used += len(live)
+        return self._arrange(proba, n)
+
+    def _timed(self, verb: Callable[..., Floats], *rows: Any) -> Floats:
+        cpu, wall = time.process_time(), time.perf_counter()
+        proba = verb(*rows)
+        self.seconds += time.perf_counter() - wall
+        self.cpu_seconds += time.process_time() - cpu
+        return proba
+
+    def _meet_schema(self) -> None:
+        """Tell the learner what the stream knows about its features: names, nominal values, classes."""
+        schema = self.stream.schema
+        if schema is self._schema or schema == self._schema:
+            return
+        learner, known = self.learner, self.learner.schema
+        if known is None and not len(learner.classes_):
+            learner.declare(schema)
+        elif known is not None and known.features != schema.features and known.names == schema.names:
+            learner.grow(Schema(schema.features, known.classes, known.shape, known.open))
+        self._schema = schema
+
+    # -- labels and columns -------------------------------------------------------------------------------------------
+
+    def _read(self, y: Any) -> Ints:
+        """Give the codes of labels: the learner's own where it knew them before, then in order of arrival."""
+        if self.labels is None:
+            schema = self.learner.schema
+            self.labels = Labels(None if schema is None else schema.classes)
+            self.labels.admit(self.labels.read(self.learner.classes_)[1])
+        labels = self.labels
+        if (
+            isinstance(y, np.ndarray)
+            and y.ndim == 1
+            and 0 < len(labels) <= FEW_CLASSES
+            and _TYPES.get(y.dtype.kind) is labels.kind
+        ):  # a few classes: comparing the whole column with each is several times faster than a look-up per row
+            codes = np.full(len(y), -1, dtype=np.int64)
+            for code, label in enumerate(labels.values):
+                codes[y == label] = code
+            if codes.size and codes.min() >= 0:
+                return codes
+        codes, new = labels.read(y)
+        labels.admit(new)
+        return codes
+
+    def _arrange(self, proba: Floats, n: int) -> Floats:
+        """Put the learner's columns, which are in the order in which it learned the classes, in the order of codes."""
+        assert self.labels is not None
+        classes = self.learner.classes_
+        if proba.shape != (n, len(classes)):
+            raise ValueError(
+                f"{type(self.learner).__name__} must give one row of {len(classes)} probabilities for each of the "
+                f"{n} rows, got shape {proba.shape}"
+            )
+        if len(classes) != len(self._columns):
+            self._columns, new = self.labels.read(classes)
+            self.labels.admit(new)
+            self._straight = bool((self._columns == np.arange(len(classes))).all())
+        if self._straight:
+            return proba
+        arranged = np.zeros((n, len(self.labels)))
+        arranged[:, self._columns] = proba
+        return arranged
+
+    # -- reports ------------------------------------------------------------------------------------------------------
+
+    @property
+    def _column_names(self) -> list[str]:
+        whole = [name for name in self.names if name != "auc"]
+        return ["rows", *whole, *(f"window_{n}" for n in self.names), "seconds", "cpu_seconds", *WHOLE[1:]]
+
+    def _report(self) -> list[float]:
+        cumulative, windowed = self.metrics.cumulative(), self.metrics.windowed(auc="auc" in self.names)
+        return [
+            self.rows,
+            *(cumulative[name] for name in self.names if name != "auc"),
+            *(windowed[name] for name in self.names),
+            self.seconds,
+            self.cpu_seconds,
+            self.learner.state_bytes,
+            self.labels_used,
+        ]
+
+    def _resources(self) -> tuple[float, float, int]:
+        """Give the RAM-hours, the CPU time up to which they are counted, and the largest state, up to now."""
+        size = self.learner.state_bytes
+        ram = self._ram + size * (self.cpu_seconds - self._ram_cpu) / GIB_HOUR
+        return ram, self.cpu_seconds, max(self._peak, size)
+
+    def result(self, stopped: str) -> Result:
+        """Sum up, as if the stream ended here. The run itself can go on."""
+        reports = list(self.curve)
+        if self.rows % self.every:
+            reports.append(self._report())
+        columns = np.array(reports, dtype=np.float64).reshape(-1, len(self._column_names)).T
+        cumulative, recent = self.metrics.cumulative(), self.metrics.windowed(auc="auc" in self.names)
+        size = self.learner.state_bytes
+        classes = [] if self.labels is None else [plain(v) for v in self.labels.values]
+        confusion = np.zeros((len(classes), len(classes)))
+        seen = self.metrics.confusion
+        confusion[: len(seen), : len(seen)] = seen
+        ram, _, peak = self._resources() if self.rows % self.every else (self._ram, 0.0, self._peak)
+        pending = 0 if self.pending is None else len(self.pending) + self.pending.never
+        return Result(
+            learner=self.name,
+            params={k: plain(v) for k, v in self.learner.get_params().items()},
+            stream=name_of(self.stream),
+            rows=self.rows,
+            final={name: (recent if name == "auc" else cumulative)[name] for name in self.names},
+            recent={name: recent[name] for name in self.names},
+            curve={name: column(name, values) for name, values in zip(self._column_names, columns, strict=True)},
+            classes=classes,
+            confusion=confusion,
+            unpredicted=self.metrics.unpredicted,
+            seconds=self.seconds,
+            cpu_seconds=self.cpu_seconds,
+            ram_hours=ram,
+            state_bytes=size,
+            peak_bytes=max(peak, size),
+            labels_used=self.labels_used,
+            labels_pending=pending,
+            drifts=[int(d) for d in getattr(self.stream, "drifts", ()) if d < self.rows],
+            detected=[int(d) for d in getattr(self.learner, "drifts", ())],
+            every=self.every,
+            window=self.window,
+            delay=self.delay,
+            stopped=stopped,
+            meta=about(self.stream),
+        )
+
+    # -- checkpoints --------------------------------------------------------------------------------------------------
+
+    def _header(self) -> dict[str, Any]:
+        return {
+            "kind": KIND,
+            "learner": type(self.learner).__name__,
+            "params": {k: plain(v) for k, v in self.learner.get_params().items()},
+            "stream": name_of(self.stream),
+            "stream_params": about(self.stream)["stream_params"],
+            "every": self.every,
+            "window": self.window,
+            "metrics": list(self.names),
+            "delay": self.delay,
+            "compat": self.metrics.compat,
+        }
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write stream position, learner, metrics, pending rows and curve to one file."""
+        arrays = _prefixed("learner", self.learner.state()) | _prefixed("stream", self.stream.state())
+        arrays |= _prefixed("metrics", self.metrics.state())
+        if self.pending is not None:
+            arrays |= _prefixed("pending", self.pending.state())
+        if self.labels is not None:
+            arrays["run.labels"] = self.labels.to_bytes()
+        arrays["run.counts"] = np.array([self.rows, self.labels_used, self._peak])
+        arrays["run.times"] = np.array([self.seconds, self.cpu_seconds, self._ram, self._ram_cpu])
+        arrays["run.curve"] = np.array(self.curve, dtype=np.float64).reshape(-1, len(self._column_names))
+        write_arrays(path, arrays, self._header())
+
+    def load(self, path: str | os.PathLike[str]) -> None:
+        """Continue from what ``save`` wrote, with the same stream, learner and settings."""
+        mapped, header = read_arrays(path)
+        if header.get("kind") != KIND:
+            raise ValueError(f"checkpoint must be a file that prequential wrote, got {os.fspath(path)}")
+        for key, value in self._header().items():
+            if header.get(key) != value:
+                raise ValueError(f"checkpoint was made with {key}={header.get(key)!r}, it cannot go on with {value!r}")
+        arrays = {name: array.copy() for name, array in mapped.items()}
+        self.stream.restore(_under("stream", arrays))
+        self.learner.restore(_under("learner", arrays))
+        self.metrics.restore(_under("metrics", arrays))
+        if self.pending is not None:
+            self.pending.restore(_under("pending", arrays))
+        if "run.labels" in arrays:
+            self.labels = Labels.from_bytes(arrays["run.labels"])
+        self.rows, self.labels_used, self._peak = arrays["run.counts"].tolist()
+        self.seconds, self.cpu_seconds, self._ram, self._ram_cpu = arrays["run.times"].tolist()
+        self.curve = arrays["run.curve"].tolist()
+
+
+def name_of(stream: Stream) -> str:
+    """Give the name a stream goes by."""
+    return str(getattr(stream, "name", None) or type(stream).__name__)
+
+
+def about(stream: Stream) -> dict[str, Any]:
+    """Say with what the run was made."""
+    from thalweg import __version__
+
+    settings = getattr(stream, "get_params", None)
+    return {
+        "version": __version__,
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "machine": f"{platform.system()} {platform.machine()}, {_processor()}, {os.cpu_count()} cores",
+        "stream_params": {k: plain(v) for k, v in settings().items()} if callable(settings) else {},
+    }
+
+
+def _processor() -> str:
+    with suppress(OSError), open("/proc/cpuinfo", encoding="utf-8") as lines:
+        for line in lines:
+            if line.startswith("model name"):
+                return line.split(":", 1)[1].strip()
+    return platform.processor() or "unknown processor"
+
+
+def _prefixed(prefix: str, state: State) -> State:
+    return {f"{prefix}.{name}": array for name, array in state.items()}
+
+
+def _under(prefix: str, arrays: State) -> State:
+    return {name.removeprefix(f"{prefix}."): a for name, a in arrays.items() if name.startswith(f"{prefix}.")}

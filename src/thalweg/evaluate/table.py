@@ -1,0 +1,191 @@
+"""Tables that read well as text, in a terminal and in a notebook."""
+
+import html
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, final
+
+if TYPE_CHECKING:
+    from thalweg.evaluate.result import Result
+
+TITLES = {
+    "accuracy": "accuracy",
+    "kappa": "kappa",
+    "kappa_m": "kappa-M",
+    "kappa_t": "kappa-T",
+    "f1_macro": "F1 macro",
+    "g_mean": "G-mean",
+    "balanced_accuracy": "balanced accuracy",
+    "log_loss": "log-loss",
+    "auc": "AUC",
+}
+"""How a metric is written for people."""
+
+_BARS = "▁▂▃▄▅▆▇█"
+
+
+@final
+class Table:
+    """A head, rows of text and a few notes. The first column is a name, the others are numbers.
+
+    >>> print(Table(("metric", "value"), [("accuracy", "0.81"), ("kappa", "0.5")], title="SEA"))
+    SEA
+    metric    value
+    ───────────────
+    accuracy   0.81
+    kappa       0.5
+    """
+
+    def __init__(
+        self, head: Sequence[str], rows: Sequence[Sequence[str]], *, title: str = "", notes: Sequence[str] = ()
+    ) -> None:
+        self.head, self.rows, self.title, self.notes = tuple(head), [tuple(r) for r in rows], title, tuple(notes)
+
+    def __str__(self) -> str:
+        widths = [max(len(r[i]) for r in (self.head, *self.rows)) for i in range(len(self.head))]
+        lines = [
+            "  ".join(
+                cell.ljust(w) if i == 0 else cell.rjust(w) for i, (cell, w) in enumerate(zip(r, widths, strict=True))
+            )
+            for r in (self.head, *self.rows)
+        ]
+        rule = "─" * (sum(widths) + 2 * (len(widths) - 1))
+        return "\n".join([*[self.title] * bool(self.title), lines[0].rstrip(), rule, *lines[1:], *self.notes])
+
+    __repr__ = __str__
+
+    def __rich__(self) -> Any:
+        from rich import box
+        from rich.table import Table as RichTable
+        from rich.text import Text
+
+        table = RichTable(
+            title=Text(self.title) if self.title else None, title_justify="left", title_style="bold",
+            caption=Text("\n".join(self.notes)) if self.notes else None, caption_justify="left", caption_style="dim",
+            box=box.SIMPLE_HEAD, pad_edge=False,
+        )  # fmt: skip
+        for i, name in enumerate(self.head):
+            table.add_column(Text(name), justify="left" if i == 0 else "right", no_wrap=i > 0)
+        for row in self.rows:
+            table.add_row(*map(Text, row))
+        return table
+
+    def _repr_html_(self) -> str:
+        def cells(row: Sequence[str], tag: str) -> str:
+            sides = ["left", *["right"] * (len(row) - 1)]
+            pairs = zip(row, sides, strict=True)
+            return "".join(f'<{tag} style="text-align:{side}">{html.escape(c)}</{tag}>' for c, side in pairs)
+
+        body = "".join(f"<tr>{cells(row, 'td')}</tr>" for row in self.rows)
+        caption = f'<caption style="text-align:left;font-weight:bold">{html.escape(self.title)}</caption>'
+        notes = "".join(f"<div>{html.escape(note)}</div>" for note in self.notes)
+        return (
+            f"<table>{caption if self.title else ''}<thead><tr>{cells(self.head, 'th')}</tr></thead>"
+            f"<tbody>{body}</tbody></table>{notes}"
+        )
+
+
+def one(result: "Result") -> Table:
+    """Tabulate one run: each metric over all rows and over the last window."""
+    rows = [
+        (TITLES[name], "" if name == "auc" else metric_text(name, value), metric_text(name, result.recent[name]))
+        for name, value in result.final.items()
+    ]
+    line = sparkline(result.curve["window_accuracy"])
+    notes = [
+        f"{result.rows:,} rows in {seconds_text(result.seconds)}{_speed(result.rows_per_second)}; "
+        f"state {bytes_text(result.state_bytes)}, at most {bytes_text(result.peak_bytes)}",
+        *[f"accuracy over time  {line}  {_span(result)}"] * (len(line) > 1),
+        *[f"labels used: {result.labels_used:,} of {result.rows:,}"] * (result.labels_used != result.rows),
+        *[f"rows without a prediction: {result.unpredicted:.2%}"] * (result.unpredicted > 0.0),
+        *[f"known drifts at {_positions(result.drifts)}"] * bool(result.drifts),
+        *[f"drifts detected at {_positions(result.detected)}"] * bool(result.detected),
+        *[f"stopped early: {result.stopped}"] * (result.stopped not in ("end", "limit")),
+    ]
+    last = f"last {min(result.window, result.rows):,}"
+    return Table(("metric", "all rows", last), rows, title=f"{result.learner} on {result.stream}", notes=notes)
+
+
+def side_by_side(results: Sequence["Result"], *, strict: bool = True) -> Table:
+    """Tabulate several learners on one stream.
+
+    strict: refuse runs of different length, whose cumulative numbers cannot be compared.
+    """
+    if not results:
+        raise ValueError("results must hold at least one result, got none")
+    lengths = sorted({r.rows for r in results})
+    if strict and len(lengths) > 1:
+        raise ValueError(f"results must have the same number of rows to share a table, got {lengths}")
+    names = [name for name in results[0].final if all(name in r.final for r in results)]
+    head = ("learner", *(TITLES[n] for n in names), "rows/s", "state")
+    rows = [
+        (
+            r.learner,
+            *(metric_text(n, r.final[n]) for n in names),
+            "–" if r.rows_per_second != r.rows_per_second else f"{r.rows_per_second:,.0f}",
+            bytes_text(r.state_bytes),
+        )
+        for r in results
+    ]
+    streams = ", ".join(dict.fromkeys(r.stream for r in results))
+    return Table(head, rows, title=f"{streams}, {results[0].rows:,} rows" if len(lengths) == 1 else streams)
+
+
+def metric_text(name: str, value: float) -> str:
+    """Write a metric: accuracies in per cent, the rest as numbers, a dash where undefined."""
+    if value != value:
+        return "–"
+    return f"{100.0 * value:.2f} %" if name in ("accuracy", "balanced_accuracy") else f"{value:.4f}"
+
+
+def bytes_text(n: int) -> str:
+    """Write a number of bytes.
+
+    >>> bytes_text(123_456)
+    '123 kB'
+    """
+    size = float(n)
+    for unit in ("B", "kB", "MB"):
+        if size < 999.5:
+            return f"{size:.3g} {unit}"
+        size /= 1000.0
+    return f"{size:.3g} GB" if size < 999.5 else f"{size:.0f} GB"
+
+
+def seconds_text(seconds: float) -> str:
+    """Write a time.
+
+    >>> seconds_text(0.0123), seconds_text(75.2)
+    ('12.3 ms', '75.2 s')
+    """
+    return f"{1000.0 * seconds:.3g} ms" if seconds < 0.9995 else f"{seconds:.1f} s"
+
+
+def sparkline(values: Any, width: int = 40) -> str:
+    """Draw numbers as a line of little bars, from their smallest to their largest.
+
+    >>> sparkline([0.1, 0.2, 0.3])
+    '▁▄█'
+    """
+    finite = [float(v) for v in values if v == v]
+    if len(finite) > width:
+        edges = [round(i * len(finite) / width) for i in range(width + 1)]
+        finite = [sum(finite[a:b]) / (b - a) for a, b in zip(edges, edges[1:], strict=False)]
+    if not finite:
+        return ""
+    low, high = min(finite), max(finite)
+    scale = (len(_BARS) - 1) / (high - low) if high > low else 0.0
+    return "".join(_BARS[int((v - low) * scale)] for v in finite)
+
+
+def _speed(rows_per_second: float) -> str:
+    return f" ({rows_per_second:,.0f} per second)" if rows_per_second == rows_per_second else ""
+
+
+def _span(result: "Result") -> str:
+    values = [v for v in result.curve["window_accuracy"] if v == v]
+    return f"{metric_text('accuracy', min(values))} to {metric_text('accuracy', max(values))}"
+
+
+def _positions(rows: Sequence[int], most: int = 8) -> str:
+    text = ", ".join(f"{r:,}" for r in rows[:most])
+    return f"{text} and {len(rows) - most:,} more" if len(rows) > most else text

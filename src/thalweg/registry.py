@@ -1,0 +1,122 @@
+"""The only place where a name becomes a class."""
+
+import ast
+import difflib
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from importlib import import_module
+from types import MappingProxyType
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Entry:
+    """What a name stands for."""
+
+    home: str
+    """``module:class``, below thalweg."""
+    line: str
+    """What it is, in a line."""
+    preset: Mapping[str, Any] = field(default_factory=dict)
+    """Parameters that this name sets."""
+
+    @property
+    def cls(self) -> type:
+        """The class; its file is loaded now."""
+        module, name = self.home.split(":")
+        return getattr(import_module(f"thalweg.{module}"), name)  # type: ignore[no-any-return]
+
+    def make(self, **params: Any) -> Any:
+        """Make one with these parameters."""
+        return self.cls(**{**self.preset, **params})
+
+
+def _table(**entries: Entry) -> Mapping[str, Entry]:
+    return MappingProxyType({name.replace("_", "-"): entry for name, entry in entries.items()})
+
+
+LEARNERS = _table(
+    hoeffding_tree=Entry("trees.hoeffding:HoeffdingTree", "decision tree that grows from a stream"),
+    naive_bayes=Entry("baselines.naive_bayes:NaiveBayes", "independent features, Gaussians and counts"),
+    majority=Entry("baselines.majority:MajorityClass", "always the most frequent class so far"),
+    no_change=Entry("baselines.no_change:NoChange", "always the previous label"),
+)
+
+STREAMS = _table(
+    sea=Entry("streams.generators.sea:SEA", "three numbers, two of them matter; 10 % noise"),
+    agrawal=Entry("streams.generators.agrawal:Agrawal", "loan applications, ten rules, nominal and numeric"),
+    rbf_drift=Entry(
+        "streams.generators.rbf:RandomRBF", "moving clusters, five classes",
+        {"classes": 5, "features": 10, "centroids": 50, "speed": 0.001},
+    ),
+    hyperplane=Entry(
+        "streams.generators.hyperplane:Hyperplane", "a plane that turns, 5 % noise",
+        {"drifting": 10, "magnitude": 0.001},
+    ),
+)  # fmt: skip
+
+DETECTORS = _table(adwin=Entry("detectors.adwin:ADWIN", "adaptive window, cut where the mean has changed"))
+
+_OTHER_CLASSES = ("streams.drift:DriftStream",)
+
+
+def parse(text: str) -> tuple[str, dict[str, Any]]:
+    """Read ``name`` or ``name(parameter=value, …)``.
+
+    >>> parse("agrawal(function=2, seed=7)")
+    ('agrawal', {'function': 2, 'seed': 7})
+    """
+    match = re.fullmatch(r"\s*([\w.+-]+)\s*(?:\((.*)\))?\s*", text, re.DOTALL)
+    if not match:
+        raise ValueError(f"a name must read like agrawal or agrawal(function=2), got {text!r}")
+    name, inside = match.groups()
+    try:
+        call = ast.parse(f"f({inside or ''})", mode="eval").body
+        assert isinstance(call, ast.Call)
+        if call.args:
+            raise ValueError("no name")
+        return name, {k.arg or "**": ast.literal_eval(k.value) for k in call.keywords}
+    except (SyntaxError, ValueError, AssertionError):
+        raise ValueError(f"parameters must read like (function=2, seed=7), got ({inside})") from None
+
+
+def find(kind: str, name: str, table: Mapping[str, Entry]) -> Entry:
+    """Look a name up; a wrong one gets a sentence with the names that exist."""
+    if name in table:
+        return table[name]
+    close = difflib.get_close_matches(name, table, n=1)
+    hint = f"did you mean {close[0]!r}? " if close else ""
+    raise ValueError(f"{kind} must be a known name, got {name!r}: {hint}There are {', '.join(table)}")
+
+
+def make(kind: str, text: str, table: Mapping[str, Entry], **params: Any) -> Any:
+    """Make what ``name(parameter=value)`` says, with further parameters."""
+    name, given = parse(text)
+    entry = find(kind, name, table)
+    chosen = {**given, **params}
+    known = parameters(entry.cls)
+    for key in chosen:
+        if key not in known:
+            close = difflib.get_close_matches(key, known, n=1)
+            hint = f"did you mean {close[0]!r}? " if close else ""
+            has = f"It has {', '.join(known)}" if known else "It has none"
+            raise ValueError(f"{name} has no parameter {key!r}: {hint}{has}")
+    return entry.make(**chosen)
+
+
+def parameters(cls: type) -> dict[str, Any]:
+    """The parameters of a class with their defaults."""
+    import inspect
+
+    signature = inspect.signature(cls.__init__)
+    return {p.name: p.default for p in signature.parameters.values() if p.kind is p.KEYWORD_ONLY}
+
+
+def find_class(name: str) -> type:
+    """Find a class of the library by its own name, for a snapshot."""
+    homes = [e.home for table in (LEARNERS, STREAMS, DETECTORS) for e in table.values()]
+    for home in [*homes, *_OTHER_CLASSES]:
+        if home.endswith(f":{name}"):
+            return Entry(home, "").cls
+    raise ValueError(f"{name!r} is no class of this library: pass your own with load(path, cls=…)")

@@ -1,0 +1,170 @@
+"""What each column of a table is for: target, time, feature or nothing; and how a table becomes a chunk."""
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thalweg.core import door
+from thalweg.core.chunk import Chunk
+from thalweg.core.schema import Feature, Schema
+
+INDEX = "__index_level_0__"  # what pandas calls the index of a frame in Parquet
+
+
+class Columns:
+    """The columns of one table by their use. Its schema grows as new values of nominal columns appear.
+
+    >>> import pyarrow as pa
+    >>> table = pa.table({"size": [1.5, 2.5], "colour": ["red", "blue"], "class": ["no", "yes"]})
+    >>> columns = Columns("a table", dict(zip(table.column_names, table.schema.types)), target="class")
+    >>> columns.chunk(table, 0).X.tolist()
+    [[1.5, 0.0], [2.5, 1.0]]
+    """
+
+    def __init__(
+        self,
+        where: str,
+        types: Mapping[str, Any],
+        *,
+        target: str,
+        time: str | None = None,
+        label_time: str | None = None,
+        drop: Collection[str] = (),
+        nominal: Collection[str] = (),
+        schema: Schema | None = None,
+    ) -> None:
+        self.where, self.target, self.time, self.label_time = where, target, time, label_time
+        named = {"target": target} | {k: v for k, v in (("time", time), ("label_time", label_time)) if v is not None}
+        for argument, name in named.items():
+            self._known(argument, name, types)
+        for argument, names in (("drop", drop), ("nominal", nominal)):
+            if isinstance(names, str):
+                raise TypeError(f"{argument} must be a list of columns, got the text {names!r}")
+            for name in names:
+                self._known(argument, name, types)
+                if name in named.values() and (argument, name) != ("nominal", target):
+                    raise ValueError(f"{argument} must not name {name!r}: it has another use")
+        if time == target or label_time == target:
+            raise ValueError(f"time must be another column than the target {target!r}")
+        features = [n for n in types if n not in named.values() and n not in drop and n != INDEX]
+        if not features:
+            raise ValueError(f"{where} must have a feature: besides {_listed(list(named.values()))} no column is left")
+        if schema is None:
+            text = {n: n in nominal or door.is_text(types[n]) for n in features}
+            schema = Schema(tuple(Feature(n, values=() if text[n] else None, open=text[n]) for n in features))
+        elif set(schema.names) != set(features):
+            raise ValueError(f"schema must have the features {_listed(features)} of {where}, got {_listed(schema.names)}")
+        self.schema, self.text_target = schema, target in nominal
+        for name in (*schema.names, target):
+            self._refuse_foreign(name, types[name])
+
+    @property
+    def used(self) -> list[str]:
+        """The columns that have to be read."""
+        extra = [self.target, self.time, self.label_time]
+        return [*self.schema.names, *dict.fromkeys(n for n in extra if n is not None)]
+
+    @property
+    def nominal(self) -> frozenset[str]:
+        """The nominal features."""
+        return frozenset(f.name for f in self.schema.features if f.nominal)
+
+    def chunk(self, table: Any, first: int) -> Chunk:
+        """Turn a table, whose first record is number ``first`` of the stream, into a chunk."""
+        column = table.column(self.target)
+        labels = label_array(column.cast("string") if self.text_target else column)
+        if (bad := _first_missing(labels)) >= 0:
+            raise ValueError(f"target {self.target!r} must have a label in every record of {self.where}, "
+                             f"none in record {first + bad + 1}")  # fmt: skip
+        rows = table.select(list(self.schema.names))
+        for i, name in enumerate(rows.column_names):
+            if name in self.nominal and not door.is_text(rows.column(i).type):
+                rows = rows.set_column(i, name, rows.column(i).dictionary_encode())
+        X, self.schema = door.from_frame(rows, self.schema, learning=True)
+        times = [None if n is None else seconds(table.column(n), n) for n in (self.time, self.label_time)]
+        return Chunk(X, labels, None, *times)
+
+    def _known(self, argument: str, name: Any, types: Mapping[str, Any]) -> None:
+        if not isinstance(name, str):
+            raise TypeError(f"{argument} must name a column, got {name!r}")
+        if name not in types:
+            raise ValueError(f"{argument} must be one of the columns {_listed(list(types))} of {self.where}, got {name!r}")
+
+    def _refuse_foreign(self, name: str, kind: Any) -> None:
+        import pyarrow.types as t
+
+        if door.is_text(kind) or name in self.nominal or (name == self.target and self.text_target):
+            return
+        if t.is_binary(kind) or t.is_large_binary(kind):
+            raise ValueError(f"column {name!r} of {self.where} must hold numbers or text, got bytes that are not UTF-8")
+        if not (t.is_integer(kind) or t.is_floating(kind) or t.is_decimal(kind) or t.is_boolean(kind) or t.is_null(kind)):
+            other = f"read it as text by nominal=[{name!r}]"
+            if name != self.target:
+                other += f", name it as time={name!r}, or leave it out by drop=[{name!r}]"
+            raise ValueError(f"column {name!r} of {self.where} must hold numbers or text, got {kind}: {other}")
+
+
+def label_array(column: Any) -> NDArray[Any]:
+    """Turn labels into an array of the user's own values; a missing label becomes None or NaN."""
+    if not _is_arrow(column):
+        return np.asarray(column.to_numpy() if hasattr(column, "to_numpy") else column)
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    kind = column.type
+    if door.is_text(kind):
+        column = column if pa.types.is_dictionary(kind) else pc.dictionary_encode(column)
+        column = pa.chunked_array(column).unify_dictionaries().combine_chunks()
+        if isinstance(column, pa.ChunkedArray):  # no rows at all
+            return np.empty(0, dtype=np.str_)
+        words = np.array([*column.dictionary.to_pylist(), ""])
+        labels = words[pc.fill_null(column.indices, len(words) - 1).to_numpy(zero_copy_only=False)]
+        if column.null_count:
+            labels = labels.astype(object)
+            labels[np.asarray(column.is_null())] = None
+        return labels
+    if column.null_count:
+        return np.array(column.to_pylist(), dtype=object)
+    labels = np.asarray(column.to_numpy())
+    return labels.astype(np.int64) if pa.types.is_integer(kind) else labels
+
+
+def seconds(times: Any, name: str = "time") -> NDArray[np.float64]:
+    """Turn numbers, dates or times into seconds (dates and times since 1970); missing ones into NaN."""
+    if _is_arrow(times):
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        if pa.types.is_date(times.type):
+            times = pc.cast(times, pa.timestamp("s"))
+        elif pa.types.is_time(times.type):
+            times = pc.divide(pc.cast(pc.cast(times, pa.time64("ns")), pa.int64()), 1e9)
+    array = np.asarray(times.to_numpy() if hasattr(times, "to_numpy") else times)
+    if array.dtype.kind == "M":
+        unknown = np.isnat(array)
+        array = array.astype("datetime64[ns]").astype(np.int64) / 1e9
+        array[unknown] = np.nan
+    if array.dtype.kind not in "biuf" or array.ndim != 1:
+        raise TypeError(f"{name} must hold numbers, dates or times, one for each record, got {array.dtype}")
+    return array.astype(np.float64)
+
+
+def _is_arrow(column: Any) -> bool:
+    return type(column).__module__.partition(".")[0] == "pyarrow"
+
+
+def _first_missing(labels: NDArray[Any]) -> int:
+    if labels.dtype.kind == "f":
+        missing = np.isnan(labels)
+    elif labels.dtype.kind == "O":
+        missing = np.array([v is None or v != v for v in labels], dtype=bool)
+    else:
+        return -1
+    return int(np.argmax(missing)) if missing.any() else -1
+
+
+def _listed(names: Collection[str], most: int = 30) -> str:
+    shown = ", ".join(repr(n) for n in list(names)[:most])
+    return shown if len(names) <= most else f"{shown}, … ({len(names)} in all)"

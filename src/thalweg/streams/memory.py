@@ -1,0 +1,107 @@
+"""Records that are in memory already: arrays and frames."""
+
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thalweg.core import door
+from thalweg.core.chunk import Chunk
+from thalweg.core.labels import Labels
+from thalweg.core.protocols import State
+from thalweg.core.schema import Schema
+from thalweg.streams.columns import label_array, seconds
+from thalweg.streams.source import Source
+
+
+@final
+class ArrayStream(Source):
+    """The rows of an array or a frame (pandas, polars, Arrow), in order. Nothing is copied that is right already.
+
+    X: rows; integers are kept as they are and become float64 as they are read. y: a label for each row, or the name
+    of the frame's column with the labels. schema: features and classes that are known beforehand.
+    time, label_time: when each record, or its label, was seen; numbers are seconds. limit: rows, None: all.
+
+    >>> stream = ArrayStream([[1.0, 2.0], [3.0, 4.0]], ["no", "yes"])
+    >>> stream.read(1).y.tolist(), stream.read(5).X.tolist(), stream.read(1)
+    (['no'], [[3.0, 4.0]], None)
+    """
+
+    def __init__(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        schema: Schema | None = None,
+        time: Any = None,
+        label_time: Any = None,
+        limit: int | None = None,
+    ) -> None:
+        self._set_limit(limit)
+        if isinstance(y, str):
+            X, y = _apart(X, y)
+        self._schema: Schema
+        if type(X) is np.ndarray and X.dtype.kind in "biu" and X.ndim == 2 and schema is None:
+            self.X, self._schema = X, Schema.numeric(X.shape[1])
+        else:
+            self.X, self._schema = door.rows(X, schema, missing=True, learning=True)
+        self.y = label_array(y)
+        if len(self.y) != len(self.X):
+            raise ValueError(f"y must hold a label for each of the {len(self.X)} rows of X, got {len(self.y)}")
+        Labels(self._schema.classes).read(self.y)
+        self.time = _times(time, "time", len(self.X))
+        self.label_time = _times(label_time, "label_time", len(self.X))
+        self._at = 0
+
+    @property
+    def schema(self) -> Schema:
+        """The features, and the classes where they were declared."""
+        return self._schema
+
+    @property
+    def rows(self) -> int:
+        """How many records there are from the start to the end."""
+        return len(self.y) if self._limit is None else min(len(self.y), self._limit)
+
+    def _start(self) -> None:
+        self._at = 0
+
+    def _next(self, n: int) -> Chunk | None:
+        if self._at >= len(self.y):
+            return None
+        part = slice(self._at, self._at + n)
+        times = (None if t is None else t[part] for t in (self.time, self.label_time))
+        chunk = Chunk(self.X[part].astype(np.float64, order="C", copy=False), self.y[part], None, *times)
+        self._at += len(chunk)
+        return chunk
+
+    def _tables(self) -> State:
+        return {}
+
+    def _adopt(self, tables: State, given: int) -> None:
+        self._at = given
+
+    def __repr__(self) -> str:
+        return f"ArrayStream({len(self.y)} rows × {self._schema.n_features} features)"
+
+
+def _apart(X: Any, target: str) -> tuple[Any, Any]:
+    """Take the column with the labels out of a frame."""
+    if not hasattr(X, "__arrow_c_stream__"):
+        raise TypeError(f"y must hold labels; it may name a column only where X is a frame, got {target!r}")
+    import pyarrow as pa
+
+    table = pa.table(X)
+    names = [n for n in table.column_names if n != "__index_level_0__"]
+    if target not in names:
+        raise ValueError(f"y must be one of the columns {', '.join(map(repr, names))} of X, got {target!r}")
+    return table.select([n for n in names if n != target]), table.column(target)
+
+
+def _times(values: Any, name: str, n: int) -> NDArray[np.float64] | None:
+    if values is None:
+        return None
+    array = seconds(values, name)
+    if len(array) != n:
+        raise ValueError(f"{name} must have a number for each of the {n} rows of X, got {len(array)}")
+    return array

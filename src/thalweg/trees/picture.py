@@ -1,0 +1,153 @@
+"""A tree for people: as text, in Graphviz's language, as a picture."""
+
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thalweg.core.schema import Schema
+from thalweg.trees.pool_jit import IDLE, LEAF, arity
+
+
+@dataclass(frozen=True)
+class View:
+    """One tree of a pool, with the names of its features and classes."""
+
+    nodes: NDArray[np.void]
+    tally: NDArray[np.float64]
+    root: int
+    schema: Schema
+    classes: Sequence[Hashable]
+
+    def is_leaf(self, i: int) -> bool:
+        """Is node i a leaf?"""
+        return bool(self.nodes[i]["feature"] == LEAF)
+
+    def children(self, i: int) -> range:
+        """The children of node i."""
+        if self.is_leaf(i):
+            return range(0)
+        first = int(self.nodes[i]["left"])
+        return range(first, first + int(arity(self.nodes, i)))
+
+    def test(self, i: int, branch: int, digits: int = 6) -> str:
+        """What holds for rows that inner node i sends to its branch."""
+        code, t = int(self.nodes[i]["feature"]), float(self.nodes[i]["threshold"])
+        feature = self.schema.features[code if code >= 0 else -2 - code]
+        if code >= 0:
+            return f"{feature.name} {'≤' if branch == 0 else '>'} {t:.{digits}g}"
+        values = feature.values or ()
+        v = int(t) if t >= 0 else branch
+        word = values[v] if v < len(values) else f"value {v}"
+        return f"{feature.name} {'=' if t < 0 or branch == 0 else '≠'} {word}"
+
+    def answer(self, i: int) -> str:
+        """The majority of node i, with its share and weight."""
+        counts = self.tally[i, 1:]
+        total = counts.sum()
+        if total == 0.0:
+            return "no rows yet"
+        c = int(counts.argmax())
+        asleep = ", asleep" if self.is_leaf(i) and self.nodes[i]["left"] == IDLE else ""
+        return f"{self.classes[c]} {counts[c] / total:.1%} of {self.tally[i, 0]:,.0f}{asleep}"
+
+    def walk(self, max_depth: int | None = None) -> Iterator[tuple[int, int, int, int]]:
+        """Give (node, depth, parent, branch) of each node, parents first."""
+        stack = [(self.root, 0, -1, 0)]
+        while stack:
+            i, depth, parent, branch = stack.pop()
+            yield i, depth, parent, branch
+            if max_depth is None or depth < max_depth:
+                stack += [(c, depth + 1, i, b) for b, c in reversed(list(enumerate(self.children(i))))]
+
+    @property
+    def n_leaves(self) -> int:
+        """Number of leaves."""
+        return sum(self.is_leaf(i) for i, *_ in self.walk())
+
+    @property
+    def depth(self) -> int:
+        """Tests on the longest path."""
+        return max(depth for _, depth, *_ in self.walk())
+
+
+def describe(view: View, max_depth: int | None = None) -> str:
+    """Write the tree as text."""
+    lines = [f"{view.tally[view.root, 0]:,.0f} rows, {view.n_leaves:,} leaves, depth {view.depth}"]
+    for i, depth, parent, branch in view.walk(max_depth):
+        what = f"{view.test(parent, branch)}" if parent >= 0 else ""
+        if view.is_leaf(i):
+            what += f"{': ' if what else ''}{view.answer(i)}"
+        elif depth == max_depth:
+            what += f"{': ' if what else ''}… ({view.answer(i)} at its split)"
+        if what:
+            lines.append("  " * max(0, depth - 1) + what)
+    return "\n".join(lines)
+
+
+def to_dot(view: View, max_depth: int | None = None) -> str:
+    """Write the tree in Graphviz's language."""
+    lines = ["digraph tree {", '  node [shape=box, style="rounded", fontname="sans-serif"];']
+    for i, depth, parent, branch in view.walk(max_depth):
+        inner = not view.is_leaf(i) and depth != max_depth
+        label = _feature(view, i) if inner else view.answer(i)
+        lines.append(f'  n{i} [label="{_quoted(label)}"];')
+        if parent >= 0:
+            lines.append(f'  n{parent} -> n{i} [label="{_quoted(_condition(view, parent, branch))}"];')
+    return "\n".join([*lines, "}"])
+
+
+def draw(view: View, path: str | Path | None = None, max_depth: int | None = 4) -> Any:
+    """Draw the tree with Matplotlib: leaves coloured by their majority class."""
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise ImportError("drawing needs Matplotlib: pip install 'thalweg[plots]'") from None
+
+    colours = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#999999")
+    shown = list(view.walk(max_depth))
+    ends = [i for i, depth, *_ in shown if view.is_leaf(i) or depth == max_depth]
+    x = {i: float(k) for k, i in enumerate(ends)}
+    for i, *_ in reversed(shown):  # children come before parents
+        if i not in x:
+            x[i] = float(np.mean([x[c] for c in view.children(i)]))
+    deepest = max(depth for _, depth, *_ in shown)
+    figure = Figure(figsize=(max(5.0, 1.5 * len(ends)), 1.4 + 1.25 * (deepest + 1)), layout="constrained")
+    axes = figure.add_subplot()
+    axes.set_axis_off()
+    place = {i: (x[i], -float(depth)) for i, depth, *_ in shown}
+    for i, depth, parent, branch in shown:
+        (px, py), inner = place[i], not view.is_leaf(i) and depth != max_depth
+        if parent >= 0:
+            qx, qy = place[parent]
+            axes.plot([qx, px], [qy, py], color="#888888", linewidth=1, zorder=1)
+            axes.text(0.45 * qx + 0.55 * px, 0.45 * qy + 0.55 * py, _condition(view, parent, branch), ha="center", va="center",
+                      fontsize=8, color="#444444", bbox={"facecolor": "white", "edgecolor": "none", "pad": 1})  # fmt: skip
+        if inner:
+            text, edge = _feature(view, i), "#444444"
+        else:
+            text = view.answer(i).replace(" of ", "\nof ")
+            edge = colours[int(view.tally[i, 1:].argmax()) % len(colours)]
+        axes.text(px, py, text, ha="center", va="center", fontsize=9, zorder=2,
+                  bbox={"boxstyle": "round,pad=0.4", "facecolor": "white", "edgecolor": edge, "linewidth": 1.8})  # fmt: skip
+    axes.set_xlim(min(x.values()) - 0.6, max(x.values()) + 0.6)
+    axes.set_ylim(-deepest - 0.5, 0.5)
+    axes.set_title(describe(view, 0).splitlines()[0], fontsize=10)
+    if path is not None:
+        figure.savefig(path, dpi=150)
+    return figure
+
+
+def _feature(view: View, i: int) -> str:
+    return view.test(i, 0).split(" ≤ ")[0].split(" = ")[0]
+
+
+def _condition(view: View, i: int, branch: int) -> str:
+    return view.test(i, branch, digits=4).removeprefix(_feature(view, i)).strip()
+
+
+def _quoted(text: str) -> str:
+    return text.replace("\\", "\\\\").replace('"', '\\"')
