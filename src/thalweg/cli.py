@@ -4,8 +4,9 @@ import ast
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
@@ -14,36 +15,35 @@ from thalweg import __version__, registry
 if TYPE_CHECKING:
     from thalweg.core.classifier import Classifier
     from thalweg.core.protocols import Stream
-    from thalweg.evaluate.result import Result
+    from thalweg.evaluate.prequential import Progress
 
 app = typer.Typer(
     name="thalweg",
     help="Classify data streams that change while they are being learned.",
-    no_args_is_help=True,
+    no_args_is_help=False,
     add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
 
+_USAGE = next(c for c in typer.BadParameter.__mro__ if c.__name__ == "ClickException")
+
+
 def main() -> None:
     """Run a command. Whatever goes wrong is one line on standard error, and exit code 2."""
-    import click
-
     try:
         code = app(standalone_mode=False)
-    except click.exceptions.Abort:
-        sys.exit(130)
-    except click.ClickException as error:
-        _fail(error.format_message())
-    except KeyboardInterrupt:
-        _fail("interrupted", code=130)
+    except _USAGE as error:
+        _fail(error.format_message())  # type: ignore[attr-defined]
+    except (KeyboardInterrupt, typer.Abort) as stop:
+        _fail("; ".join(["interrupted", *getattr(stop, "__notes__", [])]), code=130)
     except (ValueError, TypeError, OSError, ImportError) as error:
         _fail(str(error))
     sys.exit(code if isinstance(code, int) else 0)
 
 
-def _fail(message: str, code: int = 2) -> None:
+def _fail(message: str, code: int = 2) -> NoReturn:
     print(f"thalweg: {' '.join(message.split())}", file=sys.stderr)
     sys.exit(code)
 
@@ -87,8 +87,9 @@ def run(
     with _progress(quiet=json == "-") as watch:
         result = prequential(
             source, model, limit=limit, delay=delay, window=window, seconds=seconds, checkpoint=resume,
-            resume=resume is not None and resume.exists(), on_progress=watch(learner, limit, source), name=stream,
+            resume=resume is not None and resume.exists(), on_progress=watch(learner), name=learner,
         )  # fmt: skip
+    result = replace(result, stream=stream)
     if save is not None:
         save_model(model, save)
     if plot is not None:
@@ -98,7 +99,7 @@ def run(
         return
     if json is not None:
         result.to_json(json)
-    _show([result])
+    _print(result)
 
 
 @app.command("list")
@@ -137,7 +138,7 @@ def warmup() -> None:
     with _progress(quiet=False) as watch:
         for name, entry in registry.LEARNERS.items():
             source = registry.STREAMS["sea"].make()
-            prequential(source, entry.make(), limit=2_000, on_progress=watch(name, 2_000, source))
+            prequential(source, entry.make(), limit=2_000, on_progress=watch(name))
     print(f"compiled in {time.perf_counter() - begun:.1f} s; kept for later runs")
 
 
@@ -148,13 +149,12 @@ def demo(
     seed: Annotated[int, typer.Option(help="Seed of the stream.", min=0)] = 1,
 ) -> None:
     """Learn a drifting stream with several learners: progress, a table, a picture and a page."""
-    from thalweg.demo import run_demo
+    from thalweg.demo import run_demo, write_demo
+    from thalweg.evaluate.table import side_by_side
 
     with _progress(quiet=False) as watch:
         results = run_demo(rows, seed, watch)
-    _show(results)
-    from thalweg.demo import write_demo
-
+    _print(side_by_side(results))
     for path in write_demo(results, folder):
         print(f"written: {path}")
 
@@ -200,27 +200,25 @@ def _stream(text: str, target: str | None, seed: int | None) -> "Stream":
     return registry.make("stream", text, registry.STREAMS, **more)  # type: ignore[no-any-return]
 
 
-Watch = Callable[[str, int | None, Any], Callable[[int, float], None]]
-
-
 @contextmanager
-def _progress(quiet: bool) -> "Iterator[Watch]":
-    """Show a bar for each run on the terminal: rows done and windowed accuracy."""
+def _progress(quiet: bool) -> "Iterator[Callable[[str], Callable[[Progress], None]]]":
+    """Show a bar for each run on the terminal: rows done and accuracy over the window."""
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import Progress as Bars
 
     console = Console(stderr=True)
-    bars = Progress(
+    bars = Bars(
         TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
         TextColumn("{task.fields[note]}"), console=console, transient=quiet, disable=not console.is_terminal,
     )  # fmt: skip
 
-    def watch(name: str, limit: int | None, source: Any) -> Callable[[int, float], None]:
-        total = limit if limit is not None else getattr(source, "limit", None)
-        task = bars.add_task(name, total=total, note="compiling, once")
+    def watch(name: str) -> "Callable[[Progress], None]":
+        task = bars.add_task(name, total=None, note="")
 
-        def on_progress(rows: int, accuracy: float) -> None:
-            bars.update(task, completed=rows, note=f"accuracy {accuracy:.1%}")
+        def on_progress(now: "Progress") -> None:
+            note = "compiling, once" if now.stage == "compiling" else f"accuracy {now.accuracy:.1%}"
+            bars.update(task, completed=now.rows, total=now.total, note=note)
 
         return on_progress
 
@@ -228,12 +226,10 @@ def _progress(quiet: bool) -> "Iterator[Watch]":
         yield watch
 
 
-def _show(results: "list[Result]") -> None:
+def _print(what: Any) -> None:
     from rich.console import Console
 
-    from thalweg.evaluate.result import compare_table
-
-    Console().print(compare_table(results))
+    Console().print(what)
 
 
 if __name__ == "__main__":

@@ -19,7 +19,8 @@ def play(last: Ints, y: Ints, events: Ints, out: Floats, known: int) -> None:
     for e in events:
         if e >= 0:
             for c in range(known):
-                out[e, c] = float(c == last[0]) if last[0] >= 0 else 1.0 / known
+                share = 1.0 if c == last[0] else 0.0
+                out[e, c] = share if last[0] >= 0 else 1.0 / known
         else:
             last[0] = y[~e]
             known = max(known, y[~e] + 1)

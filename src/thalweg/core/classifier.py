@@ -6,7 +6,10 @@ learns row ``~e``. Predicting is 0, 1, 2, …; learning is ~0, ~1, ~2, …; test
 labels that come late are any other order. There is no second loop.
 """
 
+import copy
 import inspect
+import sys
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Mapping
 from functools import lru_cache
@@ -16,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thalweg.core import door
-from thalweg.core.labels import Labels
+from thalweg.core.labels import Labels, sequence
 from thalweg.core.protocols import State
 from thalweg.core.schema import Schema
 
@@ -28,6 +31,8 @@ _NO_WEIGHTS = np.zeros(0)
 _NO_PROBA = np.zeros((0, 0))
 _PREDICT_ONE = np.array([0], dtype=np.int64)
 _LEARN_ONE = np.array([-1], dtype=np.int64)
+_WEIGHT_ONE = np.ones(1)
+_CODE = tuple(np.array([c], dtype=np.int64) for c in range(256))
 
 
 class Classifier(ABC):
@@ -37,6 +42,8 @@ class Classifier(ABC):
     """What NaN gets: a sentence, or the learner's own rule for missing values."""
     bounded: ClassVar[bool] = False
     """Does the state stay bounded however long the stream is?"""
+    blind: ClassVar[bool] = False
+    """Does it predict without looking at the record?"""
 
     __slots__ = ("__dict__", "__weakref__", "_labels", "_schema", "_started")
 
@@ -48,6 +55,13 @@ class Classifier(ABC):
         self = super().__new__(cls)
         self._forget()
         return self
+
+    def __init__(self) -> None:
+        """Make a learner that has no parameters."""
+
+    def __init_subclass__(cls) -> None:
+        own = inspect.signature(cls.__init__)  # __new__ takes anything: show what the constructor takes
+        cls.__signature__ = own.replace(parameters=list(own.parameters.values())[1:])  # type: ignore[attr-defined]
 
     def _forget(self) -> None:
         self._labels, self._schema, self._started = Labels(), None, False
@@ -76,6 +90,9 @@ class Classifier(ABC):
 
     def _extend(self, schema: Schema) -> None:
         """Make room for what the schema has more than before (features, nominal values); by default nothing."""
+
+    def _rehearse(self) -> None:
+        """Run, on a copy that is thrown away, whatever ``_play`` needs only now and then, so that it is compiled."""
 
     # -- learning and predicting --------------------------------------------------------------------------------------
 
@@ -124,15 +141,18 @@ class Classifier(ABC):
         The label of a row that is not learned is not looked at; a row that is not predicted has probability 0.
         """
         order = np.ascontiguousarray(events, dtype=np.int64)
+        y = sequence(y)
         n = len(y)
         if order.ndim != 1 or (order.size and (order.max() >= n or order.min() < -n)):
             raise ValueError(f"events must be row numbers e or ~e of the {n} rows")
         learned = ~order[order < 0]
         X, schema = door.rows(X, self._schema, missing=self.missing == "native", learning=True)
+        if len(X) != n:
+            raise ValueError(f"y must hold a label for each of the {len(X)} rows of X, got {n}")
         w = door.weights(sample_weight, n)
         codes = np.full(n, -1, dtype=np.int64)
         known = len(self._labels)
-        codes[learned], new = self._labels.read(np.asarray(y)[learned])
+        codes[learned], new = self._labels.read(y[learned])
         self._labels.admit(new)
         self._meet(schema)
         out = np.zeros((n, len(self._labels)))
@@ -145,14 +165,14 @@ class Classifier(ABC):
         """Learn one record: a dict by feature name, or a row."""
         X, schema = door.one_row(x, self._schema, missing=self.missing == "native", learning=True)
         code, new = self._labels.read_one(y)
-        w = np.ones(1) if weight == 1.0 else door.weights(weight, 1)
+        w = _WEIGHT_ONE if weight == 1.0 else door.weights(weight, 1)
         if w[0] > 0.0:
             known = len(self._labels)
             if new:
                 self._labels.admit(new)
             if schema is not self._schema or not self._started:
                 self._meet(schema)
-            self._play(X, np.array([code]), w, _LEARN_ONE, _NO_PROBA, known)
+            self._play(X, _CODE[code] if code < 256 else np.array([code]), w, _LEARN_ONE, _NO_PROBA, known)
         return self
 
     def predict_proba_one(self, x: Any) -> dict[Hashable, float]:
@@ -191,6 +211,13 @@ class Classifier(ABC):
         if self._schema is None:
             raise AttributeError(f"{type(self).__name__} has no n_features_in_ before its first chunk")
         return self._schema.n_features
+
+    @property
+    def feature_names_in_(self) -> NDArray[Any]:
+        """Names of the features, once known, where the input named them."""
+        if self._schema is None or self._schema.names == tuple(f"x{i}" for i in range(self._schema.n_features)):
+            raise AttributeError(f"{type(self).__name__} has no feature_names_in_: its input names no features")
+        return np.array(self._schema.names, dtype=object)
 
     def declare(self, schema: Schema) -> Self:
         """Fix the features, and the classes where the schema has them, before the first row.
@@ -255,9 +282,16 @@ class Classifier(ABC):
 
     def copy(self) -> Self:
         """Make a learner with the same parameters and the same knowledge that goes its own way."""
-        twin = type(self)(**self.get_params(deep=False))
-        twin.restore(self.state())
-        return twin
+        return copy.copy(self)
+
+    def __getstate__(self) -> tuple[dict[str, Any], Labels, Schema | None, State]:
+        """For ``copy`` and for worker processes; to keep a learner, ``thalweg.save`` it."""
+        return self.get_params(deep=False), self._labels.copy(), self._schema, self._tables() if self._started else {}
+
+    def __setstate__(self, state: tuple[dict[str, Any], Labels, Schema | None, State]) -> None:
+        params, labels, schema, tables = state
+        self.__init__(**params)  # type: ignore[misc]
+        self._settle(labels, schema, {name: np.array(table) for name, table in tables.items()})
 
     def reset(self) -> Self:
         """Forget everything but the parameters."""
@@ -268,25 +302,34 @@ class Classifier(ABC):
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Forget, then learn the rows in order (scikit-learn's verb; streams use ``partial_fit``)."""
+        if y is None:
+            raise ValueError("This estimator requires y to be passed, but the target y is None")
         fresh = type(self)(**self.get_params(deep=False))
         if isinstance(self._schema, Schema) and not self._started:
             fresh.declare(self._schema)
-        codes, new = Labels().read(y) if y is not None else (None, [])
-        if codes is None:
-            raise ValueError("This estimator requires y to be passed, but the target y is None")
+        _warn_of_column(y)
+        y = sequence(y)
+        new = Labels().read(y)[1]
+        if not new:
+            raise ValueError("y must hold at least one label to fit, got none")
         _refuse_continuous(new)
+        w = door.weights(sample_weight, len(y))
+        if not w.any():
+            raise ValueError("sample_weight must hold at least one number above zero, got none")
         try:
             new = sorted(new)  # type: ignore[type-var]
         except TypeError:
             pass
-        fresh.partial_fit(X, y, sample_weight, classes=None if fresh._labels.closed else new)
-        self.restore(fresh.state())
+        fresh.partial_fit(X, y, w, classes=None if fresh._labels.closed else new)
+        self._settle(fresh._labels, fresh._schema, fresh._tables())
         return self
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Give the share of rows predicted right."""
-        hit = self._name(self.predict_proba(X)) == np.asarray(y)
-        return float(np.average(hit, weights=sample_weight))
+        guess, truth = self.predict(X), sequence(y)
+        if not len(guess) == len(truth) > 0:
+            raise ValueError(f"y must hold a label for each of the {len(guess)} rows of X, got {len(truth)}")
+        return float(np.average(guess == truth, weights=door.weights(sample_weight, len(truth))))
 
     @classmethod
     @lru_cache
@@ -316,7 +359,8 @@ class Classifier(ABC):
         return Tags(
             estimator_type="classifier",
             target_tags=TargetTags(required=True),
-            classifier_tags=ClassifierTags(),
+            requires_fit=False,  # a learner answers before its first row: a stream begins with a prediction
+            classifier_tags=ClassifierTags(poor_score=self.blind),
             input_tags=InputTags(allow_nan=self.missing == "native", string=False, categorical=True),
         )
 
@@ -334,17 +378,16 @@ class Classifier(ABC):
         X, schema = door.rows(X, self._schema, missing=self.missing == "native", learning=True)
         if y is None:
             raise ValueError("y must hold a label for each row, got None")
+        y = sequence(y)
         if len(y) != len(X):
             raise ValueError(f"y must hold a label for each of the {len(X)} rows of X, got {len(y)}")
         weights = door.weights(w, len(X))
         if w is not None and not weights.all():  # a row of weight 0 changes nothing
             keep = weights > 0.0
-            X, y, weights = X[keep], np.asarray(y)[keep], weights[keep]
+            X, y, weights = X[keep], y[keep], weights[keep]
         labels = self._labels
         if classes is not None:
-            labels = Labels()
-            labels.admit(self._labels.values)
-            labels.closed = self._labels.closed
+            labels = self._labels.copy()
             labels.admit(labels.read(classes, "classes")[1])
         codes, new = labels.read(y)
         known = len(labels)
@@ -352,6 +395,12 @@ class Classifier(ABC):
         self._labels = labels
         self._meet(schema)
         return X, codes, weights, known
+
+    def _settle(self, labels: Labels, schema: Schema | None, tables: State) -> None:
+        """Continue from the parts of a learner with the same parameters."""
+        if tables and schema is not None:
+            self._adopt(tables, schema)
+        self._labels, self._schema, self._started = labels, schema, bool(tables)
 
     def _meet(self, schema: Schema) -> None:
         if not self._started:
@@ -365,6 +414,13 @@ class Classifier(ABC):
         if proba.shape[1] == 0:
             return np.full(len(proba), None, dtype=object)
         return self.classes_[proba.argmax(axis=1)]
+
+
+def _warn_of_column(y: Any) -> None:
+    """Warn as scikit-learn does, in its class where it is loaded: a column may be a mistake for a row of labels."""
+    if len(getattr(y, "shape", ())) == 2:
+        category = getattr(sys.modules.get("sklearn.exceptions"), "DataConversionWarning", UserWarning)
+        warnings.warn("A column-vector y was passed when a 1d array was expected", category, stacklevel=3)
 
 
 def _refuse_continuous(labels: list[Hashable]) -> None:

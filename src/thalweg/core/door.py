@@ -30,15 +30,20 @@ def rows(X: Any, schema: Schema | None, *, missing: bool, learning: bool) -> tup
         array = _from_anything(X)
     if schema is None:
         schema = Schema.numeric(array.shape[1])
+    if not array.shape[1] and not schema.open:
+        raise ValueError(f"X has 0 feature(s) (shape={array.shape}) while a minimum of 1 is required.")
     if array.shape[1] != schema.n_features:
-        raise ValueError(f"X must have {schema.n_features} features, as in the first chunk, got {array.shape[1]}")
+        raise ValueError(
+            f"X has {array.shape[1]} features, but thalweg is expecting {schema.n_features} features as input, "
+            "as many as its first chunk had"
+        )
     check_values(array, schema, missing)
     return array, schema
 
 
 def check_values(array: Rows, schema: Schema, missing: bool) -> None:
     """Refuse infinities, NaN where the learner has no rule for it, and codes that no nominal value can have."""
-    bad = first_bad(array, cardinalities(schema), missing)
+    bad = first_bad(array, schema.cardinalities, missing)
     if bad < 0:
         return
     row, column = divmod(int(bad), array.shape[1])
@@ -53,7 +58,7 @@ def check_values(array: Rows, schema: Schema, missing: bool) -> None:
 
 def one_row(x: Any, schema: Schema | None, *, missing: bool, learning: bool) -> tuple[Rows, Schema]:
     """Turn a dict or a 1-D row into one row of the schema."""
-    if isinstance(x, Mapping):
+    if type(x) is dict or isinstance(x, Mapping):
         array, schema = _from_mapping(x, schema, missing, learning)
         check_values(array, schema, missing)
         return array, schema
@@ -70,7 +75,7 @@ def weights(w: Any, n: int) -> NDArray[np.float64]:
     if w is None:
         return np.ones(n)
     try:
-        array = np.ascontiguousarray(w, dtype=np.float64)
+        array = np.array(w, dtype=np.float64, order="C")
     except (TypeError, ValueError):
         raise TypeError(f"sample_weight must hold numbers, got {w!r}") from None
     if array.ndim == 0:
@@ -84,23 +89,11 @@ def weights(w: Any, n: int) -> NDArray[np.float64]:
     return array
 
 
-_last: tuple[Schema | None, NDArray[np.int64]] = (None, np.zeros(0, dtype=np.int64))
-
-
-def cardinalities(schema: Schema) -> NDArray[np.int64]:
-    """``schema.cardinalities``, remembered for the schema asked last."""
-    global _last
-    last = _last
-    if last[0] is not schema:
-        _last = last = (schema, schema.cardinalities)
-    return last[1]
-
-
 def _from_anything(X: Any) -> Rows:
-    if isinstance(X, (str, bytes, Mapping)) or X is None:
-        raise TypeError(f"X must be rows of numbers (an array, a frame, an Arrow table), got {type(X).__name__}")
     if hasattr(X, "tocsr"):
         raise TypeError("X must be dense for this learner, got a sparse matrix: pass X.toarray()")
+    if isinstance(X, (str, bytes, Mapping)) or X is None:
+        raise TypeError(f"X must be rows of numbers (an array, a frame, an Arrow table), got {type(X).__name__}")
     try:
         array = np.asarray(X)
     except ValueError:
@@ -233,14 +226,13 @@ def _from_mapping(x: Mapping[Any, Any], schema: Schema | None, missing: bool,
     if schema is None:
         schema = Schema((), open=True)
     features = schema.features
-    values = [x.get(f.name, _MISSING) for f in features]
-    try:
-        array = np.array([values], dtype=np.float64)
-        simple = len(x) == len(features) and str not in map(type, values) and not any(f.values for f in features)
-    except (TypeError, ValueError):
-        simple = False
-    if simple and (missing or all(f.name in x for f in features)):
-        return array.reshape(1, len(features)), schema
+    if not schema.has_nominal and len(x) == len(features):  # the usual case, fast
+        values = [*map(x.get, schema.names)]
+        if None not in values and str not in map(type, values):
+            try:
+                return np.array([values], dtype=np.float64).reshape(1, len(features)), schema
+            except (TypeError, ValueError):
+                pass  # the careful way below says what is wrong
     new = [k for k in x if k not in schema.names]
     if new and learning and schema.open:
         features += tuple(Feature(_name(k), values=() if isinstance(x[k], str) else None, open=True) for k in new)

@@ -74,6 +74,13 @@ class Labels:
             self._codes[label] = len(self.values)
             self.values.append(label)
 
+    def copy(self) -> "Labels":
+        """Make another set of the same labels."""
+        twin = Labels()
+        twin.admit(self.values)
+        twin.closed = self.closed
+        return twin
+
     def to_array(self) -> NDArray[Any]:
         """Give the labels as an array in the order of their codes."""
         if self.kind in _NATURAL or self.kind is None:
@@ -107,13 +114,7 @@ class Labels:
 
 def _items(y: Any, name: str) -> tuple[list[Hashable], type]:
     """Turn labels into plain Python values of one type."""
-    if isinstance(y, (str, bytes)) or not hasattr(y, "__len__"):
-        raise TypeError(f"{name} must be a sequence of labels, got {y!r}")
-    array = y if isinstance(y, np.ndarray) else _sequence(y)
-    if array.ndim == 2 and array.shape[1] == 1:
-        array = array[:, 0]
-    if array.ndim != 1:
-        raise ValueError(f"{name} must have one dimension, got {array.ndim}")
+    array = sequence(y, name)
     items: list[Any] = array.tolist()
     if array.dtype != object and array.dtype.kind in "biufUS":
         if array.dtype.kind == "f" and not np.isfinite(array).all():
@@ -132,9 +133,23 @@ def _items(y: Any, name: str) -> tuple[list[Hashable], type]:
     return items, next(iter(kinds), int)
 
 
-def _sequence(y: Any) -> NDArray[Any]:
+def sequence(y: Any, name: str = "y") -> NDArray[Any]:
+    """Turn whatever holds labels into an array with one dimension; the labels themselves are not looked at."""
+    array = y if isinstance(y, np.ndarray) else _array(y, name)
+    if array.ndim == 2 and array.shape[1] == 1:
+        array = array[:, 0]
+    if array.ndim != 1:
+        raise ValueError(f"{name} must have one dimension, got {array.ndim}")
+    return array
+
+
+def _array(y: Any, name: str) -> NDArray[Any]:
     if hasattr(y, "to_numpy"):  # pandas, polars, Arrow
         return np.asarray(y.to_numpy())
+    if hasattr(y, "__array__") and not isinstance(y, np.generic):
+        return np.asarray(y)
+    if isinstance(y, (str, bytes)) or not hasattr(y, "__len__"):
+        raise TypeError(f"{name} must be a sequence of labels, got {y!r}")
     array = np.empty(len(y), dtype=object)
     array[:] = [v for v in y]  # noqa: C416  an array of tuples must not become a matrix
     return array

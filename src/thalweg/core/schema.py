@@ -1,6 +1,7 @@
 """What a record looks like: its features, its classes, its shape."""
 
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 from typing import Self
 
 import msgspec
@@ -37,7 +38,7 @@ class Feature(msgspec.Struct, frozen=True):
         return 0 if self.values is None else len(self.values)
 
 
-class Schema(msgspec.Struct, frozen=True):
+class Schema(msgspec.Struct, frozen=True, dict=True):
     """The features of a record, and its classes where they are known beforehand.
 
     >>> schema = Schema.numeric(3, classes=("down", "up"))
@@ -70,7 +71,7 @@ class Schema(msgspec.Struct, frozen=True):
         features = tuple(Feature(f"x{i}") for i in range(n))
         return cls(features, classes=None if classes is None else tuple(classes))
 
-    @property
+    @cached_property
     def names(self) -> tuple[str, ...]:
         """Names of the features in order."""
         return tuple(f.name for f in self.features)
@@ -80,10 +81,15 @@ class Schema(msgspec.Struct, frozen=True):
         """How many columns a row has."""
         return len(self.features)
 
-    @property
+    @cached_property
     def cardinalities(self) -> NDArray[np.int64]:
         """Number of values per feature, 0 for numeric ones."""
         return np.array([f.cardinality for f in self.features], dtype=np.int64)
+
+    @cached_property
+    def has_nominal(self) -> bool:
+        """Is any feature nominal?"""
+        return any(f.nominal for f in self.features)
 
     def to_json(self) -> bytes:
         """Write as JSON."""

@@ -214,11 +214,8 @@ def _check(stream: Any, learner: Any, delay: Any) -> None:
 
 
 def _total(stream: Any, limit: int | None) -> int | None:
-    try:
-        length = len(stream)
-    except TypeError:
-        return limit
-    return length if limit is None else min(length, limit)
+    length = getattr(stream, "rows", None)
+    return limit if not isinstance(length, int) else length if limit is None else min(length, limit)
 
 
 def _attach(error: BaseException, run: Run, stopped: str) -> None:

@@ -257,7 +257,7 @@ class Run:
             "learner": type(self.learner).__name__,
             "params": {k: plain(v) for k, v in self.learner.get_params().items()},
             "stream": name_of(self.stream),
-            "stream_params": about(self.stream)["stream_params"],
+            "stream_params": {k: v for k, v in stream_params(self.stream).items() if k != "limit"},
             "every": self.every,
             "window": self.window,
             "metrics": list(self.names),
@@ -304,17 +304,22 @@ def name_of(stream: Stream) -> str:
     return str(getattr(stream, "name", None) or type(stream).__name__)
 
 
+def stream_params(stream: Stream) -> dict[str, Any]:
+    """Give the parameters of a stream that tells them."""
+    settings = getattr(stream, "get_params", None)
+    return {k: plain(v) for k, v in settings().items()} if callable(settings) else {}
+
+
 def about(stream: Stream) -> dict[str, Any]:
     """Say with what the run was made."""
     from thalweg import __version__
 
-    settings = getattr(stream, "get_params", None)
     return {
         "version": __version__,
         "python": platform.python_version(),
         "numpy": np.__version__,
         "machine": f"{platform.system()} {platform.machine()}, {_processor()}, {os.cpu_count()} cores",
-        "stream_params": {k: plain(v) for k, v in settings().items()} if callable(settings) else {},
+        "stream_params": stream_params(stream),
     }
 
 

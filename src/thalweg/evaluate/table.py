@@ -2,6 +2,7 @@
 
 import html
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, final
 
 if TYPE_CHECKING:
@@ -55,19 +56,17 @@ class Table:
 
     def __rich__(self) -> Any:
         from rich import box
+        from rich.console import Group
         from rich.table import Table as RichTable
         from rich.text import Text
 
-        table = RichTable(
-            title=Text(self.title) if self.title else None, title_justify="left", title_style="bold",
-            caption=Text("\n".join(self.notes)) if self.notes else None, caption_justify="left", caption_style="dim",
-            box=box.SIMPLE_HEAD, pad_edge=False,
-        )  # fmt: skip
+        table = RichTable(box=box.SIMPLE_HEAD, pad_edge=False)
         for i, name in enumerate(self.head):
             table.add_column(Text(name), justify="left" if i == 0 else "right", no_wrap=i > 0)
         for row in self.rows:
             table.add_row(*map(Text, row))
-        return table
+        title = [Text(self.title, style="bold")] * bool(self.title)
+        return Group(*title, table, *(Text(note, style="dim") for note in self.notes))
 
     def _repr_html_(self) -> str:
         def cells(row: Sequence[str], tag: str) -> str:
@@ -90,13 +89,12 @@ def one(result: "Result") -> Table:
         (TITLES[name], "" if name == "auc" else metric_text(name, value), metric_text(name, result.recent[name]))
         for name, value in result.final.items()
     ]
-    line = sparkline(result.curve["window_accuracy"])
     notes = [
         f"{result.rows:,} rows in {seconds_text(result.seconds)}{_speed(result.rows_per_second)}; "
         f"state {bytes_text(result.state_bytes)}, at most {bytes_text(result.peak_bytes)}",
-        *[f"accuracy over time  {line}  {_span(result)}"] * (len(line) > 1),
+        *_over_time(result),
         *[f"labels used: {result.labels_used:,} of {result.rows:,}"] * (result.labels_used != result.rows),
-        *[f"rows without a prediction: {result.unpredicted:.2%}"] * (result.unpredicted > 0.0),
+        *[f"rows without a prediction: {100.0 * result.unpredicted:.2f} %"] * (result.unpredicted > 0.0),
         *[f"known drifts at {_positions(result.drifts)}"] * bool(result.drifts),
         *[f"drifts detected at {_positions(result.detected)}"] * bool(result.detected),
         *[f"stopped early: {result.stopped}"] * (result.stopped not in ("end", "limit")),
@@ -169,7 +167,7 @@ def sparkline(values: Any, width: int = 40) -> str:
     finite = [float(v) for v in values if v == v]
     if len(finite) > width:
         edges = [round(i * len(finite) / width) for i in range(width + 1)]
-        finite = [sum(finite[a:b]) / (b - a) for a, b in zip(edges, edges[1:], strict=False)]
+        finite = [sum(finite[a:b]) / (b - a) for a, b in pairwise(edges)]
     if not finite:
         return ""
     low, high = min(finite), max(finite)
@@ -181,9 +179,12 @@ def _speed(rows_per_second: float) -> str:
     return f" ({rows_per_second:,.0f} per second)" if rows_per_second == rows_per_second else ""
 
 
-def _span(result: "Result") -> str:
+def _over_time(result: "Result") -> list[str]:
     values = [v for v in result.curve["window_accuracy"] if v == v]
-    return f"{metric_text('accuracy', min(values))} to {metric_text('accuracy', max(values))}"
+    if len(values) < 2:
+        return []
+    low, high = metric_text("accuracy", min(values)), metric_text("accuracy", max(values))
+    return [f"accuracy over time  {sparkline(values)}  between {low} and {high}"]
 
 
 def _positions(rows: Sequence[int], most: int = 8) -> str:

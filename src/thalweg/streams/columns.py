@@ -55,7 +55,9 @@ class Columns:
             text = {n: n in nominal or door.is_text(types[n]) for n in features}
             schema = Schema(tuple(Feature(n, values=() if text[n] else None, open=text[n]) for n in features))
         elif set(schema.names) != set(features):
-            raise ValueError(f"schema must have the features {_listed(features)} of {where}, got {_listed(schema.names)}")
+            raise ValueError(
+                f"schema must have the features {_listed(features)} of {where}, got {_listed(schema.names)}"
+            )
         self.schema, self.text_target = schema, target in nominal
         for name in (*schema.names, target):
             self._refuse_foreign(name, types[name])
@@ -81,29 +83,35 @@ class Columns:
         rows = table.select(list(self.schema.names))
         for i, name in enumerate(rows.column_names):
             if name in self.nominal and not door.is_text(rows.column(i).type):
-                rows = rows.set_column(i, name, rows.column(i).dictionary_encode())
+                rows = rows.set_column(i, name, _as_values(rows.column(i)))
         X, self.schema = door.from_frame(rows, self.schema, learning=True)
-        times = [None if n is None else seconds(table.column(n), n) for n in (self.time, self.label_time)]
+        times = [None if n is None else seconds(table.column(n), f"column {n!r}") for n in (self.time, self.label_time)]
         return Chunk(X, labels, None, *times)
 
     def _known(self, argument: str, name: Any, types: Mapping[str, Any]) -> None:
         if not isinstance(name, str):
             raise TypeError(f"{argument} must name a column, got {name!r}")
         if name not in types:
-            raise ValueError(f"{argument} must be one of the columns {_listed(list(types))} of {self.where}, got {name!r}")
+            raise ValueError(
+                f"{argument} must be one of the columns {_listed(list(types))} of {self.where}, got {name!r}"
+            )
 
     def _refuse_foreign(self, name: str, kind: Any) -> None:
         import pyarrow.types as t
 
-        if door.is_text(kind) or name in self.nominal or (name == self.target and self.text_target):
+        as_text = name in self.nominal or (name == self.target and self.text_target)
+        if door.is_text(kind) or (as_text and not t.is_nested(kind)):
             return
         if t.is_binary(kind) or t.is_large_binary(kind):
             raise ValueError(f"column {name!r} of {self.where} must hold numbers or text, got bytes that are not UTF-8")
-        if not (t.is_integer(kind) or t.is_floating(kind) or t.is_decimal(kind) or t.is_boolean(kind) or t.is_null(kind)):
-            other = f"read it as text by nominal=[{name!r}]"
-            if name != self.target:
-                other += f", name it as time={name!r}, or leave it out by drop=[{name!r}]"
-            raise ValueError(f"column {name!r} of {self.where} must hold numbers or text, got {kind}: {other}")
+        known = (t.is_integer, t.is_floating, t.is_decimal, t.is_boolean, t.is_null)
+        if any(test(kind) for test in known):
+            return
+        ways = [] if t.is_nested(kind) else [f"read it as text by nominal=[{name!r}]"]
+        if name != self.target:
+            ways += [f"name it as time={name!r}"] * t.is_temporal(kind) + [f"leave it out by drop=[{name!r}]"]
+        advice = f": {', or '.join(ways)}" if ways else ""
+        raise ValueError(f"column {name!r} of {self.where} must hold numbers or text, got {kind}{advice}")
 
 
 def label_array(column: Any) -> NDArray[Any]:
@@ -114,21 +122,24 @@ def label_array(column: Any) -> NDArray[Any]:
     import pyarrow.compute as pc
 
     kind = column.type
+    labels: NDArray[Any]
     if door.is_text(kind):
         column = column if pa.types.is_dictionary(kind) else pc.dictionary_encode(column)
-        column = pa.chunked_array(column).unify_dictionaries().combine_chunks()
+        if isinstance(column, pa.ChunkedArray):
+            column = column.unify_dictionaries().combine_chunks()
         if isinstance(column, pa.ChunkedArray):  # no rows at all
             return np.empty(0, dtype=np.str_)
-        words = np.array([*column.dictionary.to_pylist(), ""])
-        labels = words[pc.fill_null(column.indices, len(words) - 1).to_numpy(zero_copy_only=False)]
+        words = np.array(column.dictionary.to_pylist() or [""])
+        labels = words[pc.fill_null(column.indices, 0).to_numpy(zero_copy_only=False)]
         if column.null_count:
             labels = labels.astype(object)
             labels[np.asarray(column.is_null())] = None
-        return labels
-    if column.null_count:
-        return np.array(column.to_pylist(), dtype=object)
-    labels = np.asarray(column.to_numpy())
-    return labels.astype(np.int64) if pa.types.is_integer(kind) else labels
+    elif column.null_count:
+        labels = np.array(column.to_pylist(), dtype=object)
+    else:
+        labels = np.asarray(column.to_numpy())
+        labels = labels.astype(np.int64) if pa.types.is_integer(kind) else labels
+    return labels
 
 
 def seconds(times: Any, name: str = "time") -> NDArray[np.float64]:
@@ -147,12 +158,21 @@ def seconds(times: Any, name: str = "time") -> NDArray[np.float64]:
         array = array.astype("datetime64[ns]").astype(np.int64) / 1e9
         array[unknown] = np.nan
     if array.dtype.kind not in "biuf" or array.ndim != 1:
-        raise TypeError(f"{name} must hold numbers, dates or times, one for each record, got {array.dtype}")
+        example = f" such as {array.flat[0]!r}" if array.size else ""
+        raise TypeError(f"{name} must hold numbers, dates or times, one for each record, got {array.dtype}{example}")
     return array.astype(np.float64)
 
 
 def _is_arrow(column: Any) -> bool:
     return type(column).__module__.partition(".")[0] == "pyarrow"
+
+
+def _as_values(column: Any) -> Any:
+    """Encode a column of numbers as nominal; what is neither number nor text (dates) is written as text first."""
+    import pyarrow.types as t
+
+    plain = t.is_integer(column.type) or t.is_floating(column.type) or t.is_boolean(column.type)
+    return (column if plain else column.cast("string")).dictionary_encode()
 
 
 def _first_missing(labels: NDArray[Any]) -> int:

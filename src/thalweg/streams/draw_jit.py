@@ -22,7 +22,12 @@ _UNIT = 1.0 / 9007199254740992.0  # 2^-53
 
 _FRACTION, _ONE, _S20, _S32 = np.uint64((1 << 52) - 1), np.uint64(0x3FF << 52), np.uint64(20), np.uint64(32)
 _LN2_HIGH, _LN2_LOW = 6.93147180369123816490e-01, 1.90821492927058770002e-10
-_L1, _L2, _L3, _L4 = 6.666666666666735130e-01, 3.999999999940941908e-01, 2.857142874366239149e-01, 2.222219843214978396e-01
+_L1, _L2, _L3, _L4 = (
+    6.666666666666735130e-01,
+    3.999999999940941908e-01,
+    2.857142874366239149e-01,
+    2.222219843214978396e-01,
+)
 _L5, _L6, _L7 = 1.818357216161805012e-01, 1.531383769920937332e-01, 1.479819860511658591e-01
 
 
@@ -72,13 +77,13 @@ def _java_integer(s: Seeds, n: int) -> int:
     s[0] = (s[0] * _A + _C) & _MASK
     b = np.int64(s[0] >> _S17)
     if n & (n - 1) == 0:
-        return (n * b) >> 31
+        return int((n * b) >> 31)
     v = b % n
     while b - v + n - 1 >= 2147483648:
         s[0] = (s[0] * _A + _C) & _MASK
         b = np.int64(s[0] >> _S17)
         v = b % n
-    return v
+    return int(v)
 
 
 @called
@@ -87,7 +92,7 @@ def _java_normal(s: Seeds) -> float:
     kept = s.view(np.float64)
     if s[2] != _NO:
         s[2] = _NO
-        return kept[1]
+        return float(kept[1])
     r = 0.0
     u = v = 0.0
     while r >= 1.0 or r == 0.0:
@@ -113,7 +118,7 @@ def _java_log(s: Seeds, v: float) -> float:
     head = np.int64((bits & _FRACTION) >> _S32)  # the high 20 bits of the fraction
     k = np.int64(bits >> _S32 >> _S20) - 1023
     s[1] = (bits & _FRACTION) | _ONE
-    m = kept[1]
+    m: float = kept[1]
     if head + 0x95F64 >= 0x100000:
         m *= 0.5
         k += 1

@@ -31,8 +31,17 @@ class DriftStream(Source):
     (2000, 3000)
     """
 
-    def __init__(self, old: Stream, new: Stream, position: int, width: float = 1, *, rng: str = "splitmix",
-                 seed: int = 1, limit: int | None = None) -> None:
+    def __init__(
+        self,
+        old: Stream,
+        new: Stream,
+        position: int,
+        width: float = 1,
+        *,
+        rng: str = "splitmix",
+        seed: int = 1,
+        limit: int | None = None,
+    ) -> None:
         for name, stream in (("old", old), ("new", new)):
             if not isinstance(stream, Stream):
                 raise TypeError(f"{name} must be a stream, got {stream!r}")
@@ -57,10 +66,19 @@ class DriftStream(Source):
     @property
     def drifts(self) -> tuple[int, ...]:
         """The position, and those of nested drifts as far as they are reached, counted from the start."""
-        before = [d for d in self.old.drifts if d < self.position]
-        after = [self.position + d for d in self.new.drifts]
-        every = sorted({*before, self.position, *after})
-        return tuple(d for d in every if self._limit is None or d < self._limit)
+        return tuple(self._changes())
+
+    @property
+    def widths(self) -> tuple[float, ...]:
+        """How many rows each of the drifts takes."""
+        return tuple(self._changes().values())
+
+    def _changes(self) -> dict[int, float]:
+        """The width of each drift by its position, in order."""
+        before = {d: w for d, w in _drifts_of(self.old) if d < self.position}
+        after = {self.position + d: w for d, w in _drifts_of(self.new)}
+        every = before | after | {self.position: self.width}
+        return {d: every[d] for d in sorted(every) if self._limit is None or d < self._limit}
 
     def _start(self) -> None:
         self._random = sown(self.seed, java=self.rng == "java")
@@ -98,6 +116,10 @@ class DriftStream(Source):
 
     def _sides(self) -> tuple[tuple[str, State], tuple[str, State]]:
         return ("old", self.old.state()), ("new", self.new.state())
+
+
+def _drifts_of(stream: Stream) -> list[tuple[int, float]]:
+    return list(zip(stream.drifts, getattr(stream, "widths", None) or [1] * len(stream.drifts), strict=True))
 
 
 def _side(tables: State, prefix: str) -> State:

@@ -14,8 +14,9 @@ from thalweg.streams.draw_jit import uniform
 
 
 @compiled
-def choose(random: NDArray[np.uint64], java: bool, given: int, position: float, width: float,
-           new: NDArray[np.bool_]) -> int:
+def choose(
+    random: NDArray[np.uint64], java: bool, given: int, position: float, width: float, new: NDArray[np.bool_]
+) -> int:
     """Decide for each of the next rows whether it comes from the new concept; give how many do.
 
     P(new) at the t-th row, t = 1, 2, …, is 1 / (1 + exp(-4 (t - position) / width)).

@@ -26,11 +26,12 @@ _BLOCK = 1 << 20  # bytes of text parsed at a time; types are inferred from the 
 class _File(Source):
     """Reads tables one after another, and cuts them into chunks of any size."""
 
-    path: str | os.PathLike[str]
+    path: str
     _columns: Columns
 
     def _open_with(self, types: Mapping[str, Any], schema: Schema | None) -> None:
         """Give every column its use; read nothing yet."""
+        self.name = Path(self.path).name
         names = ("target", "time", "label_time", "drop", "nominal")
         self._given_schema = schema
         self._types = types
@@ -85,7 +86,7 @@ class _File(Source):
             if table is None:
                 return False
             chunk = self._columns.chunk(table, self._reached)
-        except (ValueError, TypeError, OSError) as error:
+        except (ValueError, TypeError, OSError, NotImplementedError) as error:
             self._error = self._explain(error)
             raise self._error from None
         self._waiting.append(chunk)
@@ -117,17 +118,18 @@ class _File(Source):
 
 @final
 class CSVStream(_File):
-    """The records of a text file with a header, in order, in constant memory; .gz, .bz2, .zst are unpacked on the way.
+    r"""The records of a text file with a header, in order, in constant memory; .gz, .bz2, .zst are unpacked on the way.
 
     path: the file. target: the column with the labels. time, label_time: columns that say when a record, or its
     label, was seen; numbers are seconds. drop: columns to leave out. nominal: columns to be read as text though
-    they look like numbers (the target may be one). delimiter: None: a tab for .tsv, else a comma. missing: what stands for a missing value.
+    they look like numbers (the target may be one). delimiter: None: a tab for .tsv, else a comma.
+    missing: what stands for a missing value.
     schema: features that are known beforehand, such as those of the stream a learner has seen; else types are inferred
     from the first megabyte: a column with text is nominal, and new values join as they appear. limit: rows.
 
     >>> from pathlib import Path; from tempfile import mkdtemp
     >>> path = Path(mkdtemp()) / "weather.csv"
-    >>> _ = path.write_text("sky,degrees,play\\nclear,21,yes\\nrain,,no\\nclear,9,no\\n")
+    >>> _ = path.write_text("sky,degrees,play\nclear,21,yes\nrain,,no\nclear,9,no\n")
     >>> stream = CSVStream(path, target="play")
     >>> chunk = stream.take(3)
     >>> chunk.X.tolist(), chunk.y.tolist(), stream.schema.features[0].values
@@ -154,7 +156,7 @@ class CSVStream(_File):
         if isinstance(missing, str) or not all(isinstance(m, str) for m in missing):
             raise TypeError(f"missing must be a list of texts, got {missing!r}")
         self._set_limit(limit)
-        self.path, self.target, self.time, self.label_time = path, target, time, label_time
+        self.path, self.target, self.time, self.label_time = os.fspath(path), target, time, label_time
         self.drop, self.nominal, self.delimiter, self.missing = drop, nominal, delimiter, missing
         self._reached = 0
         self._header: list[str] = []
@@ -166,11 +168,9 @@ class CSVStream(_File):
         stem = Path(self.path).name.lower()
         tab = stem.endswith((".tsv", ".tab")) or ".tsv." in stem or ".tab." in stem
         return csv.open_csv(
-            os.fspath(self.path),
+            self.path,
             read_options=csv.ReadOptions(use_threads=False, block_size=_BLOCK),  # with threads no error knows its line
-            parse_options=csv.ParseOptions(
-                delimiter=self.delimiter or ("\t" if tab else ","), newlines_in_values=True
-            ),
+            parse_options=csv.ParseOptions(delimiter=self.delimiter or ("\t" if tab else ","), newlines_in_values=True),
             convert_options=csv.ConvertOptions(
                 column_types=types,
                 include_columns=columns,
@@ -207,12 +207,12 @@ class CSVStream(_File):
         kind = self._types[self.target]
         text = pa.types.is_string(kind) or pa.types.is_null(kind) or self._columns.text_target
         types[self.target] = word if text else kind
-        for name in (self.time, self.label_time):
-            if name is not None:
-                kind = self._types[name]
+        for column in (self.time, self.label_time):
+            if column is not None:
+                kind = self._types[column]
                 number = pa.types.is_integer(kind) or pa.types.is_null(kind)
                 stamp = pa.types.is_timestamp(kind)
-                types[name] = pa.float64() if number else pa.timestamp("ns", kind.tz) if stamp else kind
+                types[column] = pa.float64() if number else pa.timestamp("ns", kind.tz) if stamp else kind
         return types
 
     def _tables_from(self, row: int) -> Iterator[Any]:
@@ -234,7 +234,7 @@ class CSVStream(_File):
             column = self._header[int(m[1])] if int(m[1]) < len(self._header) else m[1]
             if "UTF8" in m[3]:
                 return ValueError(f"{line} must be UTF-8 text, it is not in column {column!r}")
-            what = "a number" if m[2] in ("double", "float", "int64") else "true or false" if m[2] == "bool" else m[2]
+            what = {"double": "a number", "int64": "a whole number", "bool": "true or false"}.get(m[2], m[2])
             return ValueError(
                 f"{line} must have {what} in column {column!r}, as in the first rows, got {(m[4] or '')[:40]!r}: "
                 f"if it is text, say nominal=[{column!r}]"
@@ -284,12 +284,12 @@ class ParquetStream(_File):
 
         _check_path(path)
         self._set_limit(limit)
-        self.path, self.target, self.time, self.label_time = path, target, time, label_time
+        self.path, self.target, self.time, self.label_time = os.fspath(path), target, time, label_time
         self.drop, self.nominal = drop, nominal
         try:
-            with pq.ParquetFile(os.fspath(path)) as file:
+            with pq.ParquetFile(self.path) as file:
                 fields, groups = file.schema_arrow, file.metadata.num_row_groups
-                self._groups = [file.metadata.row_group(g).num_rows for g in range(groups)]
+                self._groups: list[int] = [file.metadata.row_group(g).num_rows for g in range(groups)]
         except (ValueError, OSError):
             raise ValueError(f"{self._name} must be a Parquet file: it is none, or damaged, or cut off") from None
         if sum(self._groups) == 0:
@@ -307,7 +307,7 @@ class ParquetStream(_File):
         import pyarrow.parquet as pq
 
         text = [n for n in self._columns.used if pa.types.is_string(self._types[n])]
-        with pq.ParquetFile(os.fspath(self.path), read_dictionary=text) as file:
+        with pq.ParquetFile(self.path, read_dictionary=text) as file:
             for group, size in enumerate(self._groups):
                 if row >= size:
                     row -= size
@@ -319,7 +319,7 @@ class ParquetStream(_File):
                         yield pa.Table.from_batches([batch.slice(skipped)])
 
 
-KINDS = {
+KINDS: dict[str, type[CSVStream] | type[ParquetStream]] = {
     ".parquet": ParquetStream,
     ".pq": ParquetStream,
     ".csv": CSVStream,
@@ -334,16 +334,14 @@ def open_file(path: str | os.PathLike[str], target: str = "class", **options: An
 
     >>> open_file("notes.doc")
     Traceback (most recent call last):
-    ValueError: path must end with .csv, .tsv, .tab (these also with .gz, .bz2, .zst, .lz4), .parquet or .pq, got 'notes.doc'
+    ValueError: path must end with .csv, .tsv, .tab (also .gz, .bz2, .zst, .lz4), .parquet or .pq, got 'notes.doc'
     """
     suffixes = [s.lower() for s in Path(os.fspath(path)).suffixes]
     packed = bool(suffixes) and suffixes[-1] in _PACKED
     kind = KINDS.get(suffixes[-2 if packed else -1]) if len(suffixes) > packed else None
     if kind is None or (packed and kind is ParquetStream):
-        raise ValueError(
-            "path must end with .csv, .tsv, .tab (these also with .gz, .bz2, .zst, .lz4), .parquet or .pq, "
-            f"got {os.fspath(path)!r}"
-        )
+        known = ".csv, .tsv, .tab (also .gz, .bz2, .zst, .lz4), .parquet or .pq"
+        raise ValueError(f"path must end with {known}, got {os.fspath(path)!r}")
     return kind(path, target, **options)
 
 

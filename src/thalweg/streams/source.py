@@ -25,6 +25,8 @@ class Source(ABC):
     [1000, 1000, 500]
     """
 
+    name: str | None = None
+    """What the stream is called in tables and pictures, where it has a name of its own."""
     _limit: int | None = None
     _given: int = 0
 
@@ -140,9 +142,7 @@ class Source(ABC):
             got = state[name]
             text = table.dtype == np.uint8  # a text of any length
             if got.dtype != table.dtype or (got.shape != table.shape and not text):
-                raise ValueError(
-                    f"{mine}: {name!r} must be {table.dtype} {table.shape}, got {got.dtype} {got.shape}"
-                )
+                raise ValueError(f"{mine}: {name!r} must be {table.dtype} {table.shape}, got {got.dtype} {got.shape}")
         given = int(state["given"][0])
         if given < 0:
             raise ValueError(f"{mine}: 'given' must be at least 0, got {given}")

@@ -124,6 +124,9 @@ class HoeffdingTree(Classifier):
     def _extend(self, schema: Schema) -> None:
         self._pool.extend(schema)
 
+    def _rehearse(self) -> None:
+        self._pool.rehearse()
+
     def _tables(self) -> State:
         return self._pool.tables()
 

@@ -209,6 +209,12 @@ class Pool:
                watched)  # fmt: skip
         self.nodes, self.tally, self.stats, self.watched = new_nodes, new_tally, stats, watched
 
+    def rehearse(self) -> None:
+        """Run everything that happens only when tables grow, so that it is compiled before time counts."""
+        self._enlarge()
+        self._ration(1)
+        self._reshape(self.layout, self.tally.shape[1])
+
     # -- sizes --------------------------------------------------------------------------------------------------------
 
     def _m(self, layout: NDArray[np.int64]) -> int:

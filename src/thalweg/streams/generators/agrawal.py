@@ -46,8 +46,17 @@ class Agrawal(Source):
     True
     """
 
-    def __init__(self, *, function: int = 1, perturbation: float = 0.05, balance: bool = False,
-                 compat: str | None = None, rng: str = "splitmix", seed: int = 1, limit: int | None = None) -> None:
+    def __init__(
+        self,
+        *,
+        function: int = 1,
+        perturbation: float = 0.05,
+        balance: bool = False,
+        compat: str | None = None,
+        rng: str = "splitmix",
+        seed: int = 1,
+        limit: int | None = None,
+    ) -> None:
         whole("function", function, least=1, most=10)
         number("perturbation", perturbation, least=0, most=1)
         flag("balance", balance)
@@ -73,7 +82,7 @@ class Agrawal(Source):
         X, y = np.empty((n, 9)), np.empty(n, dtype=np.int64)
         dearest = 135_000.0 if self.compat == "moa" else 1_350_000.0
         share, java = float(self.perturbation), self.rng == "java"
-        fill(self._random, self._wanted, self.function, share, dearest, self.balance, java, X, y)
+        fill(self._random, self._wanted, int(self.function), share, dearest, self.balance, java, X, y)
         return Chunk(X, y)
 
     def _tables(self) -> State:

@@ -73,8 +73,11 @@ def _equity(hvalue: float, hyears: float) -> float:
 @inlined
 def _group_a(function: int, x: Floats) -> bool:
     """Does an applicant belong to group A (class 0)? The ten functions of Agrawal, Imielinski, Swami 1993."""
-    salary, age, level, loan = x[0], x[2], x[3], x[8]
-    income = salary + x[1]
+    salary: float = x[0]
+    income: float = salary + x[1]
+    age: float = x[2]
+    level: float = x[3]
+    loan: float = x[8]
     if function == 1:
         return age < 40.0 or age >= 60.0
     if function == 2:
@@ -132,8 +135,17 @@ def _perturb(s: Seeds, java: bool, share: float, dearest: float, x: Floats) -> N
 
 
 @compiled
-def fill(random: Seeds, wanted: Ints, function: int, perturbation: float, dearest: float, balance: bool, java: bool,
-         X: Floats, y: Ints) -> None:
+def fill(
+    random: Seeds,
+    wanted: Ints,
+    function: int,
+    perturbation: float,
+    dearest: float,
+    balance: bool,
+    java: bool,
+    X: Floats,
+    y: Ints,
+) -> None:
     """Write the next rows and their labels; ``dearest``: the highest value a perturbed house may have."""
     for r in range(len(y)):
         x = X[r]

@@ -28,8 +28,18 @@ class Hyperplane(Source):
     True
     """
 
-    def __init__(self, *, features: int = 10, drifting: int = 2, magnitude: float = 0.0, noise: float = 0.05,
-                 reversal: float = 0.1, rng: str = "splitmix", seed: int = 1, limit: int | None = None) -> None:
+    def __init__(
+        self,
+        *,
+        features: int = 10,
+        drifting: int = 2,
+        magnitude: float = 0.0,
+        noise: float = 0.05,
+        reversal: float = 0.1,
+        rng: str = "splitmix",
+        seed: int = 1,
+        limit: int | None = None,
+    ) -> None:
         whole("features", features, least=1)
         whole("drifting", drifting, least=0, most=features)
         number("magnitude", magnitude, least=0, most=1)

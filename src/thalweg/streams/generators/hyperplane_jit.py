@@ -25,8 +25,17 @@ def build(random: Seeds, java: bool, weights: Floats) -> None:
 
 
 @compiled
-def fill(random: Seeds, weights: Floats, turns: Floats, magnitude: float, noise: float, reversal: float, java: bool,
-         X: Floats, y: Ints) -> None:
+def fill(
+    random: Seeds,
+    weights: Floats,
+    turns: Floats,
+    magnitude: float,
+    noise: float,
+    reversal: float,
+    java: bool,
+    X: Floats,
+    y: Ints,
+) -> None:
     """Write the next rows and their labels; the plane moves after each row."""
     for r in range(len(y)):
         total = 0.0

@@ -29,9 +29,19 @@ class RandomRBF(Source):
     (1000, 10)
     """
 
-    def __init__(self, *, classes: int = 2, features: int = 10, centroids: int = 50, speed: float = 0.0,
-                 drifting: int | None = None, model_seed: int = 1, rng: str = "splitmix", seed: int = 1,
-                 limit: int | None = None) -> None:
+    def __init__(
+        self,
+        *,
+        classes: int = 2,
+        features: int = 10,
+        centroids: int = 50,
+        speed: float = 0.0,
+        drifting: int | None = None,
+        model_seed: int = 1,
+        rng: str = "splitmix",
+        seed: int = 1,
+        limit: int | None = None,
+    ) -> None:
         whole("classes", classes, least=2)
         whole("features", features, least=1)
         whole("centroids", centroids, least=1)

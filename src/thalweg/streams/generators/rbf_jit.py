@@ -71,8 +71,17 @@ def _pick(s: Seeds, java: bool, bounds: Floats) -> int:
 
 
 @compiled
-def fill(random: Seeds, centres: Floats, steps: Floats, owners: Ints, spreads: Floats, bounds: Floats, java: bool,
-         X: Floats, y: Ints) -> None:
+def fill(
+    random: Seeds,
+    centres: Floats,
+    steps: Floats,
+    owners: Ints,
+    spreads: Floats,
+    bounds: Floats,
+    java: bool,
+    X: Floats,
+    y: Ints,
+) -> None:
     """Write the next rows and their labels."""
     d = X.shape[1]
     flat_centres, flat_steps = centres.reshape(-1), steps.reshape(-1)

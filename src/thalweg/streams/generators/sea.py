@@ -29,8 +29,16 @@ class SEA(Source):
     True
     """
 
-    def __init__(self, *, function: int = 1, noise: float = 0.1, balance: bool = False, rng: str = "splitmix",
-                 seed: int = 1, limit: int | None = None) -> None:
+    def __init__(
+        self,
+        *,
+        function: int = 1,
+        noise: float = 0.1,
+        balance: bool = False,
+        rng: str = "splitmix",
+        seed: int = 1,
+        limit: int | None = None,
+    ) -> None:
         whole("function", function, least=1, most=4)
         number("noise", noise, least=0, most=1)
         flag("balance", balance)

@@ -17,8 +17,9 @@ Seeds = NDArray[np.uint64]
 
 
 @compiled
-def fill(random: Seeds, wanted: Ints, threshold: float, noise: float, balance: bool, java: bool, X: Floats,
-         y: Ints) -> None:
+def fill(
+    random: Seeds, wanted: Ints, threshold: float, noise: float, balance: bool, java: bool, X: Floats, y: Ints
+) -> None:
     """Write the next rows and their labels."""
     for r in range(len(y)):
         found = False

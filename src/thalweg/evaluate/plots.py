@@ -1,0 +1,261 @@
+"""Learning curves as pictures, each with a sentence that says what it shows."""
+
+import html
+import io
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple, final
+
+import numpy as np
+
+from thalweg.core import params
+from thalweg.evaluate.metrics import METRICS
+from thalweg.evaluate.result import Result
+from thalweg.evaluate.table import TITLES, metric_text
+
+SUFFIXES = (".png", ".svg", ".pdf")
+PERCENT = ("accuracy", "balanced_accuracy")
+
+
+class Theme(NamedTuple):
+    """Colours of a picture. The lines are told apart with any kind of colour vision (Okabe & Ito 2008)."""
+
+    paper: str
+    ink: str
+    faint: str
+    grid: str
+    lines: tuple[str, ...]
+
+
+LIGHT = Theme(
+    "#ffffff", "#1f2328", "#656d76", "#e4e7eb",
+    ("#0072b2", "#d55e00", "#009e73", "#b35a91", "#e69f00", "#56b4e9", "#4d4d4d"),
+)  # fmt: skip
+DARK = Theme(
+    "#14171b", "#e6e8eb", "#9aa2ab", "#2a2f36",
+    ("#56b4e9", "#e69f00", "#2fbf96", "#e08bb8", "#f0e442", "#ff8552", "#c5cbd3"),
+)  # fmt: skip
+
+
+@final
+class Picture:
+    """A figure and its text alternative; shows itself in a notebook."""
+
+    def __init__(self, figure: Any, alt: str) -> None:
+        self.figure = figure
+        """The Matplotlib figure."""
+        self.alt = alt
+        """What the picture shows, in words."""
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write to a .png, .svg or .pdf file, with the text alternative inside."""
+        suffix = check_path(path)
+        Path(path).write_bytes(self.svg().encode() if suffix == ".svg" else self._bytes(suffix[1:]))
+
+    def svg(self) -> str:
+        """Give the picture as SVG, to be put in a page."""
+        text = self._bytes("svg").decode()
+        start = text.index("<svg")
+        start, stop = start + len("<svg"), text.index(">", start) + 1
+        label = f"<title>{html.escape(self.alt)}</title>"
+        return f'{text[:start]} role="img"{text[start:stop]}\n {label}{text[stop:]}'
+
+    def _bytes(self, kind: str) -> bytes:
+        import matplotlib
+
+        about = {
+            "png": {"Description": self.alt, "Software": "thalweg"},
+            "svg": {"Description": self.alt, "Date": None},
+            "pdf": {"Subject": self.alt, "CreationDate": None},
+        }
+        file = io.BytesIO()
+        with matplotlib.rc_context({"svg.hashsalt": "thalweg"}):  # the same picture is the same file
+            self.figure.savefig(file, format=kind, dpi=160, metadata=about[kind], facecolor=self.figure.get_facecolor())
+        return file.getvalue()
+
+    def _repr_svg_(self) -> str:
+        return self.svg()
+
+    def __repr__(self) -> str:
+        return f"Picture({self.alt!r})"
+
+
+def curves(
+    results: Sequence[Result],
+    path: str | os.PathLike[str] | None = None,
+    *,
+    metric: str = "accuracy",
+    title: str | None = None,
+    dark: bool = False,
+    size: tuple[float, float] = (8.0, 4.2),
+) -> Picture:
+    """Draw a windowed metric over the rows, one line for each learner, with the known drifts as dashed lines.
+
+    path: a .png, .svg or .pdf file to write; None: only give the picture. title: None: the stream's name.
+    Drifts that a learner detected are marked by triangles on its line. size: inches.
+
+    >>> from thalweg import SEA, NoChange, prequential
+    >>> picture = curves([prequential(SEA(seed=1), NoChange(), limit=2000)])
+    >>> picture.alt.startswith("Accuracy over the last 1,000 rows on SEA")
+    True
+    """
+    if isinstance(results, Result):
+        results = [results]
+    if not results:
+        raise ValueError("results must hold at least one result, got none")
+    params.choice("metric", metric, METRICS)
+    for r in results:
+        if f"window_{metric}" not in r.curve:
+            raise ValueError(f"results must have the metric {metric!r}, the one of {r.learner} has {list(r.final)}")
+    if path is not None:
+        check_path(path)
+    figure_class = _figure_class()
+    theme = DARK if dark else LIGHT
+    figure = figure_class(figsize=size, layout="constrained", facecolor=theme.paper)
+    figure.get_layout_engine().set(w_pad=0.14, h_pad=0.12)
+    axes = figure.add_subplot(facecolor=theme.paper)
+    scale = 100.0 if metric in PERCENT else 1.0
+    ends = []
+    for i, r in enumerate(results):
+        colour = theme.lines[i % len(theme.lines)]
+        x, y = r.curve["rows"], scale * r.curve[f"window_{metric}"]
+        style = ("-", "--", "-.")[i // len(theme.lines) % 3]
+        axes.plot(x, y, style, color=colour, linewidth=1.8, solid_joinstyle="round", zorder=3, marker=_dot(x))
+        good = np.flatnonzero(np.isfinite(y))
+        if good.size:
+            seen = np.array([d for d in r.detected if x[good[0]] <= d <= x[good[-1]]])
+            axes.plot(seen, np.interp(seen, x[good], y[good]), "v", color=colour, markersize=5, zorder=4)
+            ends.append((float(y[good[-1]]), r.learner, colour))
+    _dress(axes, results, metric, theme)
+    _mark_drifts(axes, results, theme)
+    _label(axes, ends)
+    stream = ", ".join(dict.fromkeys(r.stream for r in results))
+    heading = stream if title is None else title
+    axes.set_title(heading, loc="left", color=theme.ink, fontsize=12, fontweight="bold", pad=18)
+    picture = Picture(figure, describe(results, metric))
+    if path is not None:
+        picture.save(path)
+    return picture
+
+
+def describe(results: Sequence[Result], metric: str = "accuracy") -> str:
+    """Say in words what ``curves`` draws.
+
+    >>> from thalweg import SEA, NoChange, prequential
+    >>> text = describe([prequential(SEA(seed=1), NoChange(), limit=2000)])
+    >>> "NoChange" in text
+    True
+    """
+    first = results[0]
+    stream = ", ".join(dict.fromkeys(r.stream for r in results))
+    lines = []
+    for r in results:
+        values = [v for v in r.curve[f"window_{metric}"].tolist() if v == v]
+        if values:
+            low, high, last = (metric_text(metric, v) for v in (min(values), max(values), values[-1]))
+            lines.append(f"{r.learner} lies between {low} and {high} and ends at {last}")
+        else:
+            lines.append(f"{r.learner} has no values")
+    what = TITLES[metric][0].upper() + TITLES[metric][1:]
+    rows = max(r.rows for r in results)
+    marks = _drifts(results)
+    drifts = f" Known drifts at row {', '.join(f'{d:,}' for d in marks)}." if marks else ""
+    return f"{what} over the last {first.window:,} rows on {stream}, {rows:,} rows: {'; '.join(lines)}.{drifts}"
+
+
+def check_path(path: str | os.PathLike[str]) -> str:
+    """Refuse a path that no picture can be written to; give its ending."""
+    suffix = Path(path).suffix.lower()
+    if suffix not in SUFFIXES:
+        raise ValueError(f"path must end in one of {', '.join(SUFFIXES)}, got {os.fspath(path)!r}")
+    return suffix
+
+
+def _figure_class() -> Any:
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise ImportError("pictures need Matplotlib: pip install 'thalweg[plots]'") from None
+    return Figure
+
+
+def _dot(x: Any) -> str:
+    return "o" if len(x) == 1 else ""
+
+
+def _drifts(results: Sequence[Result]) -> list[int]:
+    return sorted({d for r in results for d in r.drifts})
+
+
+def _dress(axes: Any, results: Sequence[Result], metric: str, theme: Theme) -> None:
+    """Axes: thin, titled, in round numbers."""
+    from matplotlib.ticker import FuncFormatter, MaxNLocator
+
+    unit = " (%)" if metric in PERCENT else ""
+    what = TITLES[metric][0].upper() + TITLES[metric][1:]
+    windows = sorted({r.window for r in results})
+    over = f"{windows[0]:,}" if len(windows) == 1 else "window of"
+    axes.set_xlabel("Rows", color=theme.ink, fontsize=10)
+    axes.set_ylabel(f"{what} over the last {over} rows{unit}", color=theme.ink, fontsize=10)
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda v, _: f"{v:,.0f}"))
+    axes.xaxis.set_major_locator(MaxNLocator(nbins=7, integer=True))
+    axes.yaxis.set_major_locator(MaxNLocator(nbins=6, steps=[1, 2, 2.5, 5, 10]))
+    last = max((int(r.curve["rows"][-1]) for r in results if len(r.curve["rows"])), default=1)
+    axes.set_xlim(0, last)
+    axes.margins(y=0.08)
+    axes.autoscale_view(scalex=False)
+    low, high = axes.get_ylim()
+    top = 100.0 if metric in PERCENT else 1.0
+    if metric != "log_loss" and high > top:
+        axes.set_ylim(low, top + 0.01 * (top - low))
+    axes.grid(axis="y", color=theme.grid, linewidth=0.8)
+    axes.set_axisbelow(True)
+    axes.tick_params(colors=theme.faint, labelsize=9, length=0)
+    for side in ("top", "left", "right"):
+        axes.spines[side].set_visible(False)
+    axes.spines["bottom"].set_color(theme.faint)
+
+
+def _mark_drifts(axes: Any, results: Sequence[Result], theme: Theme) -> None:
+    marks = _drifts(results)
+    for i, d in enumerate(marks):
+        axes.axvline(d, color=theme.faint, linewidth=1.0, linestyle=(0, (4, 3)), zorder=2)
+        if i == 0 or len(marks) <= 6:
+            axes.annotate(
+                "drift", (d, 1.0), xycoords=("data", "axes fraction"), xytext=(0, 3), textcoords="offset points",
+                ha="center", va="bottom", color=theme.faint, fontsize=8.5,
+            )  # fmt: skip
+    if any(r.detected for r in results):
+        axes.annotate(
+            "▼ drift detected by the learner", (1.0, 0.0), xycoords="axes fraction", xytext=(0, -26),
+            textcoords="offset points", ha="right", va="center", color=theme.faint, fontsize=8.5,
+        )  # fmt: skip
+
+
+def _label(axes: Any, ends: list[tuple[float, str, str]]) -> None:
+    """Name each line at its end, in its colour; names that would overlap are moved apart."""
+    low, high = axes.get_ylim()
+    gap = 0.062 * (high - low)
+    order = sorted(ends, reverse=True)
+    for (y, name, colour), place in zip(order, spread([y for y, _, _ in order], gap, low), strict=True):
+        leader = {"arrowstyle": "-", "color": colour, "linewidth": 0.8, "shrinkA": 1, "shrinkB": 1, "relpos": (0, 0.5)}
+        axes.annotate(
+            name, (1.0, y), xycoords=("axes fraction", "data"), xytext=(1.025, place),
+            textcoords=("axes fraction", "data"), ha="left", va="center", color=colour, fontsize=9.5,
+            fontweight="bold", annotation_clip=False, arrowprops=leader if abs(place - y) > 0.3 * gap else None,
+        )  # fmt: skip
+
+
+def spread(places: Sequence[float], gap: float, low: float) -> list[float]:
+    """Move places, highest first, as little down as keeps them a gap apart, and none of them below the floor.
+
+    >>> spread([0.5, 0.5, 0.25], 0.25, 0.0)
+    [0.5, 0.25, 0.0]
+    """
+    moved = list(places)
+    for i in range(1, len(moved)):
+        moved[i] = min(moved[i], moved[i - 1] - gap)
+    for i in range(len(moved) - 1, -1, -1):
+        moved[i] = max(moved[i], low if i == len(moved) - 1 else moved[i + 1] + gap)
+    return moved

@@ -1,0 +1,23 @@
+"""What all tests share: where real data are, and a trained learner to try things on."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+
+def data_folder() -> Path | None:
+    """Find the folder of real streams: the one THALWEG_DATA names, or one beside the repository."""
+    named = os.environ.get("THALWEG_DATA")
+    folder = Path(named) if named else Path(__file__).resolve().parents[2] / "shared" / "data"
+    return folder if folder.is_dir() else None
+
+
+@pytest.fixture
+def real_data(monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of real streams; the library is pointed at it."""
+    folder = data_folder()
+    if folder is None:
+        pytest.skip("no folder of real streams: set THALWEG_DATA")
+    monkeypatch.setenv("THALWEG_DATA", str(folder))
+    return folder

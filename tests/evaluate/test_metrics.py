@@ -1,0 +1,274 @@
+"""Metrics against the golden example, plain NumPy and scikit-learn."""
+
+import math
+import warnings
+
+import numpy as np
+import pytest
+from sklearn import metrics as sk
+
+from thalweg.evaluate.metrics import METRICS, NAMES, Metrics
+
+GOLDEN_Y = [0, 0, 1, 1, 0]
+GOLDEN_P = [[1, 0], [0, 1], [0, 1], [0, 1], [1, 0]]
+
+
+def test_golden_example():
+    metrics = Metrics(window=5)
+    metrics.update(GOLDEN_Y, GOLDEN_P)
+    want = {
+        "accuracy": 0.8,
+        "kappa": 0.615385,
+        "kappa_m": 0.5,
+        "kappa_t": 0.666667,
+        "f1_macro": 0.8,
+        "g_mean": 0.816497,
+        "balanced_accuracy": 0.833333,
+        "log_loss": -math.log(1e-15) / 5,
+    }
+    assert metrics.cumulative() == pytest.approx(want, abs=5e-7)
+    windowed = metrics.windowed()
+    assert windowed.pop("auc") == pytest.approx(5 / 6)
+    assert windowed == pytest.approx(want, abs=5e-7)
+    assert metrics.confusion.tolist() == [[2, 1], [0, 2]]
+    precision = np.diag(metrics.confusion) / metrics.confusion.sum(axis=0)
+    assert precision.tolist() == pytest.approx([1, 2 / 3])
+    assert metrics.unpredicted == 0.0
+
+
+def test_golden_example_as_moa_counts():
+    metrics = Metrics(window=5, compat="moa")
+    metrics.update(GOLDEN_Y, GOLDEN_P)
+    values = metrics.cumulative()
+    assert (values["kappa_t"], values["kappa_m"]) == pytest.approx((0.5, 0.5))
+
+
+def test_moa_takes_no_prediction_for_class_0_and_counts_before_it_speaks():
+    ours, moa = Metrics(), Metrics(compat="moa")
+    y, proba = [1, 1, 0], [[0, 0], [0, 0], [0, 0]]
+    for metrics in (ours, moa):
+        metrics.update(y, proba)
+    assert (ours.cumulative()["accuracy"], moa.cumulative()["accuracy"]) == (0, pytest.approx(1 / 3))
+    assert (ours.unpredicted, moa.unpredicted) == (1, 0)
+    # majority, ours: 0, 1, 1 against 1, 1, 0; as MOA: 1, 1, 1
+    assert ours.cumulative()["kappa_m"] == pytest.approx((0 - 1 / 3) / (2 / 3))
+    assert moa.cumulative()["kappa_m"] == pytest.approx((1 / 3 - 2 / 3) / (1 / 3))
+
+
+class Twin:
+    """The metrics as plainly as they can be written, from lists of all rows."""
+
+    def __init__(self, y, proba, w):
+        self.rows = [(int(a), np.clip(p, 0, 1), float(v)) for a, p, v in zip(y, proba, w, strict=True) if v > 0]
+        self.same, self.common = [], []
+        last, counts = None, {}
+        for label, _, weight in self.rows:
+            self.same.append(label == last)
+            best = max(counts.values(), default=0)
+            self.common.append(label == min((c for c in counts if counts[c] == best), default=0))
+            counts[label] = counts.get(label, 0) + weight
+            last = label
+
+    def values(self, window=None):
+        part = slice(None) if window is None else slice(-window, None)
+        y, proba, w = zip(*self.rows[part], strict=True)
+        y, w = np.array(y), np.array(w)
+        total = w.sum()
+        guess = np.array([int(p.argmax()) if p.max() > 0 else -1 for p in proba])
+        given = np.array([p[a] / p.sum() if a < len(p) and p.sum() > 0 else 0.0 for a, p in zip(y, proba, strict=True)])
+        accuracy = w[guess == y].sum() / total
+        chance = sum(w[y == c].sum() * w[guess == c].sum() for c in set(y)) / total**2
+        recalls = [w[(y == c) & (guess == c)].sum() / w[y == c].sum() for c in sorted(set(y))]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            f1 = sk.f1_score(y, guess, labels=sorted({*y, *guess} - {-1}), average="macro", sample_weight=w)
+        rule = {"kappa_t": self.same, "kappa_m": self.common}
+        kappas = {k: (accuracy - (p := w[np.array(v[part])].sum() / total)) / (1 - p) for k, v in rule.items()}
+        return {
+            "accuracy": accuracy,
+            "kappa": (accuracy - chance) / (1 - chance),
+            **kappas,
+            "f1_macro": f1,
+            "g_mean": np.prod(recalls) ** (1 / len(recalls)),
+            "balanced_accuracy": np.mean(recalls),
+            "log_loss": (w * -np.log(np.clip(given, 1e-15, 1))).sum() / total,
+        }
+
+    def auc(self, window):
+        """Brute force over all pairs of rows."""
+        y, proba, w = zip(*self.rows[-window:], strict=True)
+        k = max(max(y) + 1, max(len(p) for p in proba))
+        scores = np.array([np.pad(p / p.sum() if p.sum() > 0 else p, (0, k - len(p))) for p in proba])
+        pairs = []
+        for i in sorted(set(y)):
+            for j in sorted(set(y)):
+                if i < j:
+                    pairs.append((self._above(y, w, scores, i, j) + self._above(y, w, scores, j, i)) / 2)
+        return np.mean(pairs)
+
+    @staticmethod
+    def _above(y, w, scores, i, j):
+        wins = weight = 0.0
+        for a in np.flatnonzero(np.array(y) == i):
+            for b in np.flatnonzero(np.array(y) == j):
+                gap = scores[a, i] - scores[b, i]
+                wins += w[a] * w[b] * ((gap > 0) + 0.5 * (gap == 0))
+                weight += w[a] * w[b]
+        return wins / weight
+
+
+def random_rows(n, classes, seed, *, weighted):
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, classes, n)
+    proba = rng.dirichlet(np.ones(classes), n)
+    proba[np.arange(n), y] += rng.random(n)
+    proba = np.round(proba / proba.sum(axis=1, keepdims=True), 1)  # many ties, sums other than 1
+    proba[rng.random(n) < 0.03] = 0.0
+    return y, proba, rng.integers(0, 5, n) / 4.0 if weighted else np.ones(n)
+
+
+@pytest.mark.parametrize("classes", [2, 3, 7])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_random_rows_against_the_twin(classes, weighted):
+    y, proba, w = random_rows(400, classes, classes, weighted=weighted)
+    twin = Twin(y, proba, w)
+    metrics = Metrics(window=60)
+    metrics.update(y, proba, w)
+    assert metrics.cumulative() == pytest.approx(twin.values())
+    windowed = metrics.windowed()
+    if classes > 2:
+        assert windowed["auc"] == pytest.approx(twin.auc(60))
+    del windowed["auc"]
+    assert windowed == pytest.approx(twin.values(60))
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_counts_against_scikit_learn(weighted):
+    y, proba, w = random_rows(300, 3, 5, weighted=weighted)
+    proba[proba.sum(axis=1) == 0, 0] = 1.0
+    metrics = Metrics()
+    metrics.update(y, proba, w)
+    guess, values = proba.argmax(axis=1), metrics.cumulative()
+    assert values["accuracy"] == pytest.approx(sk.accuracy_score(y, guess, sample_weight=w))
+    assert values["kappa"] == pytest.approx(sk.cohen_kappa_score(y, guess, sample_weight=w))
+    assert values["balanced_accuracy"] == pytest.approx(sk.balanced_accuracy_score(y, guess, sample_weight=w))
+    assert values["f1_macro"] == pytest.approx(sk.f1_score(y, guess, average="macro", sample_weight=w))
+    smooth = np.clip(proba, 1e-3, 1)
+    smooth /= smooth.sum(axis=1, keepdims=True)
+    metrics.reset()
+    metrics.update(y, smooth, w)
+    assert metrics.cumulative()["log_loss"] == pytest.approx(sk.log_loss(y, smooth, sample_weight=w))
+    assert metrics.confusion == pytest.approx(sk.confusion_matrix(y, smooth.argmax(axis=1), sample_weight=w))
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_auc_of_two_classes_against_scikit_learn(weighted):
+    y, proba, w = random_rows(500, 2, 11, weighted=weighted)
+    proba[:, 0] = 1.0 - proba[:, 1]
+    metrics = Metrics(window=100)
+    metrics.update(y, proba, w)
+    y, proba, w = y[w > 0], proba[w > 0], w[w > 0]
+    assert metrics.auc() == pytest.approx(sk.roc_auc_score(y[-100:], proba[-100:, 1], sample_weight=w[-100:]))
+
+
+def test_auc_of_random_scores_is_a_half_however_many_classes():
+    rng = np.random.default_rng(1)
+    for classes in (2, 5, 12):
+        metrics = Metrics(window=5000)
+        metrics.update(rng.integers(0, classes, 5000), rng.dirichlet(np.ones(classes), 5000))
+        assert metrics.auc() == pytest.approx(0.5, abs=0.02)
+
+
+def test_auc_needs_two_classes_in_the_window():
+    metrics = Metrics(window=3)
+    metrics.update([0, 1, 1, 1, 1], [[0.9, 0.1], [0.2, 0.8], [0.3, 0.7], [0.1, 0.9], [0.4, 0.6]])
+    assert math.isnan(metrics.auc())
+    metrics.update([0], [[0.9, 0.1]])
+    assert metrics.auc() == 1.0
+
+
+def test_classes_may_appear_late_and_before_the_learner_knows_them():
+    metrics = Metrics(window=4)
+    metrics.update([0, 0], [[], []])
+    assert metrics.unpredicted == 1.0
+    metrics.update([0, 1], [[1.0], [1.0]])
+    metrics.update([3], [[0.2, 0.7, 0.1]])
+    metrics.update([3], [[0.0, 0.0, 0.0, 1.0]])
+    assert metrics.confusion.tolist() == [[1, 0, 0, 0], [1, 0, 0, 0], [0, 0, 0, 0], [0, 1, 0, 1]]
+    assert metrics.cumulative()["accuracy"] == pytest.approx(2 / 6)
+    assert metrics.cumulative()["log_loss"] == pytest.approx(4 * -math.log(1e-15) / 6)
+    assert metrics.cumulative()["balanced_accuracy"] == pytest.approx((1 / 3 + 0 + 1 / 2) / 3)
+    assert metrics.cumulative()["g_mean"] == 0.0
+
+
+def test_ties_go_to_the_lowest_class_and_rounding_below_zero_is_forgiven():
+    metrics = Metrics()
+    metrics.update([1, 0], [[-1e-10, 0.5, 0.5], [0.5, 0.5, 0.0]])
+    assert metrics.cumulative()["accuracy"] == 1.0
+
+
+def test_a_row_of_weight_0_is_passed_over():
+    some, none = Metrics(window=2), Metrics(window=2)
+    some.update([0, 1, 1, 0], [[1, 0], [1, 0], [0, 1], [1, 0]], [1, 0, 1, 1])
+    none.update([0, 1, 0], [[1, 0], [0, 1], [1, 0]])
+    assert some.cumulative() == none.cumulative()
+    assert some.windowed() == none.windowed()
+    assert (some.rows, none.rows) == (4, 3)
+
+
+def test_kappas_where_the_rule_makes_no_error():
+    metrics = Metrics(window=2)
+    metrics.update([0, 0, 0], [[1, 0], [1, 0], [1, 0]])
+    assert metrics.windowed()["kappa_t"] == metrics.windowed()["kappa_m"] == metrics.cumulative()["kappa"] == 0.0
+    metrics.update([0], [[0, 1]])
+    assert math.isnan(metrics.windowed()["kappa_t"])
+
+
+@pytest.mark.parametrize("chunk", [1, 7, 300])
+def test_chunks_and_state_do_not_matter(chunk):
+    y, proba, w = random_rows(300, 4, 3, weighted=True)
+    whole = Metrics(window=50)
+    whole.update(y, proba, w)
+    parts = Metrics(window=50)
+    for i in range(0, 300, chunk):
+        twin = Metrics(window=50)
+        twin.restore(parts.state())
+        parts = twin
+        parts.update(y[i : i + chunk], proba[i : i + chunk], w[i : i + chunk])
+    assert parts.cumulative() == whole.cumulative()
+    assert parts.windowed() == whole.windowed()
+
+
+def test_before_the_first_row_everything_is_undefined():
+    metrics = Metrics()
+    values = [*metrics.cumulative().values(), *metrics.windowed().values(), metrics.unpredicted]
+    assert len(values) == 2 * len(METRICS)
+    assert all(math.isnan(v) for v in values)
+    assert set(metrics.windowed()) == set(METRICS)
+    assert tuple(metrics.cumulative()) == NAMES
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda m: m.update([0, 1], [[1.0, 0.0]]), "one row of class probabilities"),
+        (lambda m: m.update([0], [1.0]), "one row of class probabilities"),
+        (lambda m: m.update([0, 0], [[0.5, 0.5], [np.nan, 1.0]]), "row 3"),
+        (lambda m: m.update([0], [[-1e-6, 1.0]]), "row 2"),
+        (lambda m: m.update([0], [[np.inf, 1.0]]), "row 2"),
+        (lambda m: m.update([0, -1], [[1.0], [1.0]]), "row 3"),
+        (lambda m: m.update([0], [[1.0]], [-1.0]), "≥ 0"),
+        (lambda m: m.update([0], [[1.0]], [1.0, 1.0]), "one number for each"),
+        (lambda m: m.restore({}), "lacks"),
+        (lambda m: m.restore(Metrics(window=3).state()), "window of 1000"),
+        (lambda _: Metrics(window=0), "window must lie in"),
+        (lambda _: Metrics(compat="weka"), "compat must be one of"),
+    ],
+)
+def test_bad_input_gets_a_sentence_and_changes_nothing(call, words):
+    metrics = Metrics()
+    metrics.update([0, 1], [[0.4, 0.6], [0.4, 0.6]])
+    before = {k: v.tobytes() for k, v in metrics.state().items()}
+    with pytest.raises(ValueError, match=words):
+        call(metrics)
+    assert {k: v.tobytes() for k, v in metrics.state().items()} == before
