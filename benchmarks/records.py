@@ -55,11 +55,6 @@ class Records:
         """Give the rows as river wants them."""
         return [dict(zip(self.schema.names, row, strict=True)) for row in self.named_rows()]
 
-    @property
-    def nominal(self) -> bool:
-        """Is there a nominal feature?"""
-        return any(f.nominal for f in self.schema.features)
-
 
 def electricity() -> Records | None:
     """Read Electricity (8 features) from the folder that THALWEG_DATA names; None when it is not there."""

@@ -17,14 +17,14 @@ class Table:
 
     def show(self, console: Console) -> None:
         """Print for a person."""
-        table = RichTable(title=self.title, title_justify="left", title_style="bold", caption=self.note or None,
-                          caption_justify="left")  # fmt: skip
+        table = RichTable()
         for i, column in enumerate(self.columns):
             table.add_column(column, justify="right" if i else "left", overflow="fold")
         for row in self.rows:
             table.add_row(*row, style="bold cyan" if row[0].startswith("thalweg") else None)
+        console.print(self.title, style="bold", highlight=False)
         console.print(table)
-        console.print()
+        console.print(self.note + "\n" if self.note else "", highlight=False)
 
     def markdown(self) -> str:
         """Write for a page."""

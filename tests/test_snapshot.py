@@ -278,7 +278,7 @@ def test_a_safetensors_file_of_someone_else_is_refused(path):
 
 
 def test_missing_file_and_folder(tmp_path):
-    with pytest.raises(FileNotFoundError, match="nothing.here does not exist"):
+    with pytest.raises(FileNotFoundError, match=r"nothing\.here does not exist"):
         read_arrays(tmp_path / "nothing.here")
     with pytest.raises(FileNotFoundError, match="path must be in a folder that exists"):
         write_arrays(tmp_path / "no folder" / "x", {}, {})
@@ -495,7 +495,7 @@ def test_states_that_lack_a_part(path, lost):
     if lost == "counts":  # all tables gone: a learner that was declared, but has not started
         assert not thalweg.load(path).state_bytes
     else:
-        with pytest.raises(ValueError, match="state must be what MajorityClass.state"):
+        with pytest.raises(ValueError, match=r"state must be what MajorityClass\.state"):
             thalweg.load(path)
 
 

@@ -40,7 +40,31 @@ _HOME = {
     "save": "snapshot",
 }
 
-__all__ = ["__version__", *sorted(_HOME)]  # noqa: PLE0604
+__all__ = [
+    "ADWIN",
+    "SEA",
+    "Agrawal",
+    "ArrayStream",
+    "CSVStream",
+    "Chunk",
+    "Classifier",
+    "DriftStream",
+    "Feature",
+    "HoeffdingTree",
+    "Hyperplane",
+    "MajorityClass",
+    "NaiveBayes",
+    "NoChange",
+    "ParquetStream",
+    "RandomRBF",
+    "Schema",
+    "__version__",
+    "check_classifier",
+    "load",
+    "load_dataset",
+    "prequential",
+    "save",
+]
 
 if TYPE_CHECKING:
     from thalweg.baselines.majority import MajorityClass

@@ -4,7 +4,6 @@ import ast
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
@@ -27,7 +26,7 @@ app = typer.Typer(
 )
 
 
-_USAGE = next(c for c in typer.BadParameter.__mro__ if c.__name__ == "ClickException")
+_USAGE: Any = next(c for c in typer.BadParameter.__mro__ if c.__name__ == "ClickException")
 
 
 def main() -> None:
@@ -35,9 +34,9 @@ def main() -> None:
     try:
         code = app(standalone_mode=False)
     except _USAGE as error:
-        _fail(error.format_message())  # type: ignore[attr-defined]
-    except (KeyboardInterrupt, typer.Abort) as stop:
-        _fail("; ".join(["interrupted", *getattr(stop, "__notes__", [])]), code=130)
+        _fail(error.format_message())
+    except (KeyboardInterrupt, typer.Abort):
+        _fail("interrupted", code=130)
     except (ValueError, TypeError, OSError, ImportError) as error:
         _fail(str(error))
     sys.exit(code if isinstance(code, int) else 0)
@@ -71,7 +70,9 @@ def run(
     delay: Annotated[int, typer.Option(help="Rows between a record and its label.", min=0)] = 0,
     window: Annotated[int, typer.Option(help="Rows of the sliding window for metrics.", min=1)] = 1000,
     seconds: Annotated[float | None, typer.Option(help="Stop after so many seconds.")] = None,
-    json: Annotated[str | None, typer.Option(help="Write the result as JSON to a file, or to - (standard output).")] = None,
+    json: Annotated[
+        str | None, typer.Option(help="Write the result as JSON to a file, or to - (standard output).")
+    ] = None,
     plot: Annotated[Path | None, typer.Option(help="Draw accuracy over time to a PNG, SVG or PDF file.")] = None,
     save: Annotated[Path | None, typer.Option(help="Write the learned model to a file.")] = None,
     resume: Annotated[
@@ -84,12 +85,15 @@ def run(
 
     model = _learner(learner, _settings(settings or []), seed)
     source = _stream(stream, target, seed)
-    with _progress(quiet=json == "-") as watch:
-        result = prequential(
-            source, model, limit=limit, delay=delay, window=window, seconds=seconds, checkpoint=resume,
-            resume=resume is not None and resume.exists(), on_progress=watch(learner), name=learner,
-        )  # fmt: skip
-    result = replace(result, stream=stream)
+    try:
+        with _progress(quiet=json == "-") as watch:
+            result = prequential(
+                source, model, limit=limit, delay=delay, window=window, seconds=seconds, checkpoint=resume,
+                resume=resume is not None and resume.exists(), on_progress=watch(learner), name=learner,
+                stream_name=stream,
+            )  # fmt: skip
+    except KeyboardInterrupt as stop:
+        _fail("; ".join(["interrupted", *getattr(stop, "__notes__", [])]), code=130)
     if save is not None:
         save_model(model, save)
     if plot is not None:
@@ -195,7 +199,8 @@ def _stream(text: str, target: str | None, seed: int | None) -> "Stream":
     if name in DATASETS:
         return load_dataset(name, **given)
     if name not in registry.STREAMS:
-        registry.find("stream", name, {**registry.STREAMS, **dict.fromkeys(DATASETS)})  # type: ignore[arg-type]
+        known = {**registry.STREAMS, **{n: registry.Entry("", d.line) for n, d in DATASETS.items()}}
+        registry.find("stream", name, known)
     more = {} if seed is None or "seed" in given else {"seed": seed}
     return registry.make("stream", text, registry.STREAMS, **more)  # type: ignore[no-any-return]
 

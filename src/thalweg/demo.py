@@ -1,7 +1,6 @@
 """What ``thalweg demo`` shows: a stream whose concept changes three times, and learners side by side."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -35,11 +34,18 @@ def run_demo(rows: int, seed: int, watch: "Callable[[str], Callable[[Progress], 
     for name in LEARNERS:
         stream = drifting_stream(rows, seed)
         learner = registry.LEARNERS[name].make()
-        result = (
-            prequential(stream, learner, limit=rows, every=max(500, rows // 200), window=max(500, rows // 100),
-                        on_progress=watch(name), name=name)  # fmt: skip
+        results.append(
+            prequential(
+                stream,
+                learner,
+                limit=rows,
+                every=max(500, rows // 200),
+                window=max(500, rows // 100),
+                on_progress=watch(name),
+                name=name,
+                stream_name="AGRAWAL with three drifts",
+            )
         )
-        results.append(replace(result, stream="AGRAWAL with three drifts"))
     return results
 
 

@@ -58,7 +58,7 @@ STREAMS = _table(
 
 DETECTORS = _table(adwin=Entry("detectors.adwin:ADWIN", "adaptive window, cut where the mean has changed"))
 
-_OTHER_CLASSES = ("streams.drift:DriftStream",)
+_OTHER_CLASSES = ("streams.drift:DriftStream", "streams.files:CSVStream", "streams.files:ParquetStream")
 
 
 def parse(text: str) -> tuple[str, dict[str, Any]]:
@@ -109,8 +109,8 @@ def parameters(cls: type) -> dict[str, Any]:
     """The parameters of a class with their defaults."""
     import inspect
 
-    signature = inspect.signature(cls.__init__)
-    return {p.name: p.default for p in signature.parameters.values() if p.kind is p.KEYWORD_ONLY}
+    parameters = inspect.signature(cls).parameters.values()
+    return {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY}
 
 
 def find_class(name: str) -> type:

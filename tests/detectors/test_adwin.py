@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from twins.adwin import SlowADWIN
 
 from thalweg.core.protocols import Detector
 from thalweg.detectors import adwin_jit
 from thalweg.detectors.adwin import ADWIN
+from twins.adwin import SlowADWIN
 
 STEP = np.r_[np.zeros(1000), np.ones(1000)]
 

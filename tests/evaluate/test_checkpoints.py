@@ -184,6 +184,19 @@ def test_a_checkpoint_of_another_run_is_refused(tmp_path, learner, options, word
     assert list(learner.state()) == list(before)
 
 
+def test_what_could_not_be_written_later_is_refused_at_once(tmp_path):
+    learner = Moving()
+    with pytest.raises(FileNotFoundError, match="in a folder that exists"):
+        prequential(stream(), learner, checkpoint=tmp_path / "nowhere" / "run.safetensors")
+
+    class Forgetful:
+        schema, read = stream().schema, stream().read
+
+    with pytest.raises(TypeError, match="state and restore"):
+        prequential(Forgetful(), learner, checkpoint=tmp_path / "run.safetensors")
+    assert learner.schema is None
+
+
 def test_a_file_that_is_no_checkpoint_is_refused(tmp_path):
     path = tmp_path / "other.safetensors"
     with pytest.raises(FileNotFoundError, match="does not exist"):

@@ -99,11 +99,13 @@ class Twin:
         y, proba, w = zip(*self.rows[-window:], strict=True)
         k = max(max(y) + 1, max(len(p) for p in proba))
         scores = np.array([np.pad(p / p.sum() if p.sum() > 0 else p, (0, k - len(p))) for p in proba])
-        pairs = []
-        for i in sorted(set(y)):
-            for j in sorted(set(y)):
-                if i < j:
-                    pairs.append((self._above(y, w, scores, i, j) + self._above(y, w, scores, j, i)) / 2)
+        present = sorted(set(y))
+        pairs = [
+            (self._above(y, w, scores, i, j) + self._above(y, w, scores, j, i)) / 2
+            for i in present
+            for j in present
+            if i < j
+        ]
         return np.mean(pairs)
 
     @staticmethod

@@ -1,4 +1,4 @@
-"""The run itself: the same as a slow loop, at any chunk size, with any labels; and what it says when things go wrong."""
+"""The run itself: the same as a slow loop, at any chunk size, with any labels; and what it says of errors."""
 
 import math
 import time
@@ -255,6 +255,27 @@ def test_new_values_of_a_nominal_feature_reach_the_learner():
     assert learner.schema.features[0].values == ("v0", "v1", "v2", "v3", "v4")
 
 
+def nominal_rows(values):
+    schema = Schema((Feature("word", values=values, open=True),))
+    return TinyStream(np.zeros((5, 1)), np.zeros(5, dtype=int), schema=schema)
+
+
+def test_a_learner_that_knows_more_values_keeps_them():
+    learner = Moving().declare(Schema((Feature("word", values=("a", "b", "c")),)))
+    prequential(nominal_rows(("a", "b")), learner)
+    assert learner.schema is not None
+    assert learner.schema.features[0].values == ("a", "b", "c")
+
+
+@pytest.mark.parametrize(
+    ("values", "words"), [(("b", "a"), "another order"), (None, "numeric in the stream, but nominal in the learner")]
+)
+def test_codes_that_mean_something_else_to_the_learner_are_refused(values, words):
+    learner = Moving().declare(Schema((Feature("word", values=("a", "b", "c")),)))
+    with pytest.raises(ValueError, match=words):
+        prequential(nominal_rows(values), learner)
+
+
 def test_declared_classes_fix_the_columns_and_others_are_refused():
     X, y, _ = rows(60, labels=["a", "b", "c"])
     schema = Schema.numeric(2, classes=("c", "b", "a"))
@@ -280,6 +301,20 @@ def test_an_error_keeps_what_was_found_and_names_the_rows():
     assert (result.rows, result.stopped) == (28, "error")
     assert "rows 28 to 35" in caught.value.__notes__[0]
     assert result.final == prequential(TinyStream(X, y), Moving(), limit=28).final
+
+
+def test_an_error_while_reading_says_how_far_it_came():
+    class Torn(TinyStream):
+        def read(self, n):
+            if self.at >= 40:
+                raise OSError("the file is torn")
+            return super().read(n)
+
+    X, y, _ = rows(60)
+    with pytest.raises(OSError, match="torn") as caught:
+        prequential(Torn(X, y), Moving(), chunk=20)
+    assert caught.value.__notes__ == ["Moving on Torn: after 40 rows"]
+    assert caught.value.result.rows == 40
 
 
 class Greedy(TinyStream):

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from thalweg.trees import pool_jit as p
+from thalweg import Feature, HoeffdingTree, Schema
+from thalweg.trees import tables_jit as p
 
 
 def numeric_stream(seed, n, d=5, classes=2, noise=0.1):
@@ -36,6 +37,35 @@ def mixed_stream(seed, n, cardinalities=(None, 3, None, 5, 2), classes=3, noise=
     y[noisy] = rng.integers(0, classes, noisy.sum())
     X[rng.random(X.shape) < missing] = np.nan
     return X, by_appearance(y)
+
+
+def tree_stream(seed, n, d=10, depth=6, classes=2, noise=0.05):
+    """Uniform rows whose class a random tree of this depth decides: a concept that wants a big tree."""
+    rng = np.random.default_rng(seed)
+    X = rng.random((n, d))
+    feature, share = rng.integers(0, d, 2**depth), rng.uniform(0.3, 0.7, 2**depth)
+    answer = rng.integers(0, classes, 2**depth)
+    low, high = np.zeros((n, d)), np.ones((n, d))
+    rows, node = np.arange(n), np.ones(n, dtype=np.int64)
+    for _ in range(depth):
+        f = feature[node]
+        t = low[rows, f] + (high[rows, f] - low[rows, f]) * share[node]
+        right = X[rows, f] > t
+        low[rows[right], f[right]] = t[right]
+        high[rows[~right], f[~right]] = t[~right]
+        node = 2 * node + right
+    y = answer[node - 2**depth]
+    noisy = rng.random(n) < noise
+    y[noisy] = rng.integers(0, classes, noisy.sum())
+    return X, by_appearance(y)
+
+
+def declared(cardinalities, *, open=False, **parameters):
+    """A tree that knows which features are nominal (their number of values) and which are numbers (None)."""
+    features = tuple(
+        Feature(f"f{i}", values=None if k is None else tuple(range(k)), open=open) for i, k in enumerate(cardinalities)
+    )
+    return HoeffdingTree(**parameters).declare(Schema(features))
 
 
 def by_appearance(y, w=None):

@@ -106,7 +106,7 @@ class SlowHoeffdingTree:
         return parent.counts if parent is not None and node.weight == 0.0 else node.counts
 
     def _bayes(self, leaf, x):
-        logs = {c: 0.0 for c in leaf.counts}
+        logs = dict.fromkeys(leaf.counts, 0.0)
         for f, observer in leaf.observers.items():
             if observer.empty or is_missing(x[f]):
                 continue
@@ -207,11 +207,22 @@ class SlowHoeffdingTree:
         weight = total(counts)
         return Leaf(counts=dict(counts), weight=weight, last=weight)
 
+    def join(self, value):
+        """Add an attribute: leaves that watch all of them watch it too."""
+        self.values.append(value)
+        for leaf in _leaves(self.root):
+            if leaf.observers is not None and (self.subspace is None or len(leaf.observers) < self.subspace):
+                leaf.observers[len(self.values) - 1] = NumericObserver() if value is None else NominalObserver()
+
     # -- looking ------------------------------------------------------------------------------------------------------
 
     def structure(self):
         """The tree as nested tuples: (feature, test, branches), or None for a leaf."""
         return _structure(self.root)
+
+
+def _leaves(node):
+    return [node] if isinstance(node, Leaf) else [leaf for b in node.branches for leaf in _leaves(b)]
 
 
 def _structure(node):

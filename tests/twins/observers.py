@@ -24,7 +24,7 @@ def total(counts):
 
 
 def x_log2_x(x):
-    """x · log2 x."""
+    """X · log2 x."""
     return x * math.log2(x) if x > 0.0 else 0.0
 
 
@@ -117,7 +117,7 @@ class NumericObserver:
         self.classes.setdefault(y, Gaussian()).add(v, w)
 
     def log_likelihood(self, v, c):
-        """ln p(v | c)."""
+        """Ln p(v | c)."""
         return self.classes[c].log_density(v) if c in self.classes else -math.inf
 
     def divide(self, t):
@@ -169,7 +169,7 @@ class NominalObserver:
         self.seen += w
 
     def log_likelihood(self, v, c, cardinality):
-        """ln of the share of v among the values of class c, one added to each."""
+        """Ln of the share of v among the values of class c, one added to each."""
         if c not in self.classes:
             return -math.inf
         return math.log((self.table[c].get(int(v), 0.0) + 1.0) / (self.classes[c] + cardinality))

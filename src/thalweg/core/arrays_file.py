@@ -73,11 +73,11 @@ def read_arrays(
         data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY) if mapped else bytearray(file.read())
     try:
         return _parse(data, verify)
-    except _Refused as reason:
+    except _NotOursError as reason:
         raise ValueError(_refusal(path, str(reason))) from None
 
 
-class _Refused(Exception):
+class _NotOursError(Exception):
     """Why a file is not one of ours."""
 
 
@@ -179,7 +179,7 @@ def _write_whole(path: str | os.PathLike[str], parts: list[Any]) -> None:
 def _parse(data: "mmap.mmap | bytearray", verify: bool) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
     begin = 8 + int.from_bytes(data[:8], "little")
     if begin > len(data):
-        raise _Refused("it is truncated, or of another kind")
+        raise _NotOursError("it is truncated, or of another kind")
     text = bytes(data[8:begin])
     table, header, checksum = _headers(text)
     _match_size(table, len(data) - begin)
@@ -187,12 +187,12 @@ def _parse(data: "mmap.mmap | bytearray", verify: bool) -> tuple[dict[str, NDArr
         blank = text.replace(checksum.encode(), _NO_SUM.encode(), 1)
         with memoryview(data) as view, view[:8] as length, view[begin:] as body:
             if _checksum([length, blank, body]) != checksum:
-                raise _Refused("its checksum does not match, so it is damaged")
+                raise _NotOursError("its checksum does not match, so it is damaged")
     dtypes = header.pop("dtypes")
     try:
         return {name: _array(data, begin, entry, dtypes.get(name)) for name, entry in table.items()}, header
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise _Refused(f"an array is described wrongly ({error})") from None
+        raise _NotOursError(f"an array is described wrongly ({error})") from None
 
 
 def _headers(text: bytes) -> tuple[dict[str, Any], dict[str, Any], str]:
@@ -204,11 +204,11 @@ def _headers(text: bytes) -> tuple[dict[str, Any], dict[str, Any], str]:
         header = json.loads(about["thalweg"])
         name, version, _, _ = (header[key] for key in _OURS)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        raise _Refused("its header is damaged, or of another kind") from None
+        raise _NotOursError("its header is damaged, or of another kind") from None
     if name != FORMAT or not isinstance(version, int) or not isinstance(checksum, str) or len(checksum) != len(_NO_SUM):
-        raise _Refused("its header is damaged, or of another kind")
+        raise _NotOursError("its header is damaged, or of another kind")
     if version > VERSION:
-        raise _Refused(
+        raise _NotOursError(
             f"it was written by the newer thalweg {header['library_version']} "
             f"(format {version}, this one reads up to {VERSION})"
         )
@@ -225,9 +225,9 @@ def _match_size(table: dict[str, Any], size: int) -> None:
                 raise ValueError
             at = stop
     except (KeyError, TypeError, ValueError):
-        raise _Refused("its header is damaged, or of another kind") from None
+        raise _NotOursError("its header is damaged, or of another kind") from None
     if at != size:
-        raise _Refused(f"it is {'truncated' if size < at else 'too long'}: {size} bytes of arrays instead of {at}")
+        raise _NotOursError(f"it is {'truncated' if size < at else 'too long'}: {size} bytes of arrays instead of {at}")
 
 
 def _array(data: "mmap.mmap | bytearray", begin: int, entry: dict[str, Any], raw: Any) -> NDArray[Any]:

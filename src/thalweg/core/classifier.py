@@ -136,7 +136,7 @@ class Classifier(ABC):
         return out
 
     def play(self, X: Any, y: Any, events: Any, sample_weight: Any = None) -> Floats:
-        """Predict and learn rows in any order: event e ≥ 0 predicts row e, event ~e learns it. For labels that are late.
+        """Predict and learn rows in any order: event e ≥ 0 predicts row e, event ~e learns it. For late labels.
 
         The label of a row that is not learned is not looked at; a row that is not predicted has probability 0.
         """
@@ -191,7 +191,7 @@ class Classifier(ABC):
             self._play(X, _NO_CODES, _NO_WEIGHTS, _PREDICT_ONE, out, out.shape[1])
         elif len(self._labels):
             out += 1.0 / len(self._labels)
-        return out[0]
+        return out.reshape(-1)
 
     # -- what it knows ------------------------------------------------------------------------------------------------
 
@@ -361,7 +361,7 @@ class Classifier(ABC):
             target_tags=TargetTags(required=True),
             requires_fit=False,  # a learner answers before its first row: a stream begins with a prediction
             classifier_tags=ClassifierTags(poor_score=self.blind),
-            input_tags=InputTags(allow_nan=self.missing == "native", string=False, categorical=True),
+            input_tags=InputTags(allow_nan=self.missing == "native"),
         )
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -413,12 +413,12 @@ class Classifier(ABC):
     def _name(self, proba: Floats) -> NDArray[Any]:
         if proba.shape[1] == 0:
             return np.full(len(proba), None, dtype=object)
-        return self.classes_[proba.argmax(axis=1)]
+        return np.asarray(self.classes_[proba.argmax(axis=1)])
 
 
 def _warn_of_column(y: Any) -> None:
     """Warn as scikit-learn does, in its class where it is loaded: a column may be a mistake for a row of labels."""
-    if len(getattr(y, "shape", ())) == 2:
+    if getattr(y, "shape", ())[1:] == (1,):
         category = getattr(sys.modules.get("sklearn.exceptions"), "DataConversionWarning", UserWarning)
         warnings.warn("A column-vector y was passed when a 1d array was expected", category, stacklevel=3)
 

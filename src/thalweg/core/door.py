@@ -132,20 +132,22 @@ def _is_frame(X: Any) -> bool:
 def from_frame(X: Any, schema: Schema | None, learning: bool) -> tuple[Rows, Schema]:
     """Read a frame column by column, by name; text and categories become codes of a nominal feature.
 
+    In an open schema an absent column is missing, and a new one joins when learning, as with dicts.
     Values are not checked here; ``rows`` does that for what goes to a learner.
     """
-    import pyarrow as pa
-
-    table = pa.table(X) if not isinstance(X, pa.RecordBatch) else pa.Table.from_batches([X])
-    names = [n for n in table.column_names if n != "__index_level_0__"]
+    table = _table(X)
+    names = set(table.column_names)
     if schema is None:
-        features = [Feature(n, values=() if is_text(table.schema.field(n).type) else None, open=True) for n in names]
-        schema = Schema(tuple(features))
-    elif set(names) != set(schema.names):
-        _explain_columns(names, schema.names)
-    array = np.empty((table.num_rows, schema.n_features))
+        schema = _join(Schema(()), table)
+    elif schema.open:
+        schema = _join(schema, table) if learning else schema
+    elif names != set(schema.names):
+        _explain_columns(table.column_names, schema.names)
+    array = np.full((table.num_rows, schema.n_features), _MISSING)
     grown = list(schema.features)
     for i, feature in enumerate(schema.features):
+        if feature.name not in names:
+            continue
         column = table.column(feature.name)
         if feature.values is None:
             array[:, i] = _numeric_column(column, feature.name)
@@ -156,6 +158,25 @@ def from_frame(X: Any, schema: Schema | None, learning: bool) -> tuple[Rows, Sch
     if any(a is not b for a, b in zip(grown, schema.features, strict=True)):
         schema = Schema(tuple(grown), schema.classes, schema.shape, schema.open)
     return array, schema
+
+
+def _table(X: Any) -> Any:
+    import pyarrow as pa
+
+    if isinstance(X, pa.RecordBatch):
+        return pa.Table.from_batches([X])
+    return pa.Table.from_pandas(X, preserve_index=False) if hasattr(X, "iloc") else pa.table(X)
+
+
+def _join(schema: Schema, table: Any) -> Schema:
+    """Add the columns that the schema does not have yet."""
+    known = set(schema.names)
+    new = [
+        Feature(field.name, values=() if is_text(field.type) else None, open=True)
+        for field in table.schema
+        if field.name not in known
+    ]
+    return Schema((*schema.features, *new), schema.classes, schema.shape, schema.open) if new else schema
 
 
 def is_text(kind: Any) -> bool:
@@ -220,8 +241,7 @@ def _explain_columns(got: list[str], want: tuple[str, ...]) -> None:
 # -- dicts ------------------------------------------------------------------------------------------------------------
 
 
-def _from_mapping(x: Mapping[Any, Any], schema: Schema | None, missing: bool,
-                  learning: bool) -> tuple[Rows, Schema]:
+def _from_mapping(x: Mapping[Any, Any], schema: Schema | None, missing: bool, learning: bool) -> tuple[Rows, Schema]:
     """Read one record by name. An absent feature is missing; a new one joins when learning and nothing was declared."""
     if schema is None:
         schema = Schema((), open=True)

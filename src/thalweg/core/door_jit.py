@@ -21,7 +21,7 @@ def first_bad(X: NDArray[np.float64], cardinality: NDArray[np.int64], allow_nan:
             v = X[i, f]
             if not math.isfinite(v):
                 if not (allow_nan and v != v):
-                    return i * d + f
+                    return int(i * d + f)
             elif cardinality[f] > 0 and (v < 0.0 or v != math.floor(v)):
-                return i * d + f
+                return int(i * d + f)
     return -1

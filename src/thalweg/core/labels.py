@@ -8,6 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 _NATURAL: dict[type, Any] = {bool: np.bool_, int: np.int64, float: np.float64, str: np.str_, bytes: np.bytes_}
+_KINDS: dict[str, type] = {"b": bool, "i": int, "u": int, "f": float, "U": str, "S": bytes}
+_FEW = 16
 _TAGS: dict[str, type] = {t.__name__: t for t in _NATURAL}
 
 
@@ -38,6 +40,9 @@ class Labels:
 
     def read(self, y: Any, name: str = "y") -> tuple[NDArray[np.int64], list[Hashable]]:
         """Give the code of each label, and the labels that are new (their codes follow on)."""
+        codes = self._read_column(y)
+        if codes is not None:
+            return codes, []
         items, kind = _items(y, name)
         if not items:
             return np.empty(0, dtype=np.int64), []
@@ -57,6 +62,17 @@ class Labels:
             raise ValueError(f"{name} must hold one of the declared classes {self.values!r}, got {new[0]!r}")
         both = known | {v: len(known) + i for i, v in enumerate(new)}
         return np.fromiter(map(both.__getitem__, items), dtype=np.int64, count=len(items)), new
+
+    def _read_column(self, y: Any) -> NDArray[np.int64] | None:
+        """The usual case, fast: an array of a few known labels, compared as a whole with each of them."""
+        if type(y) is not np.ndarray or y.ndim != 1 or not len(y) or not 0 < len(self.values) <= _FEW:
+            return None
+        if _KINDS.get(y.dtype.kind) is not self.kind:
+            return None
+        codes = np.full(len(y), -1, dtype=np.int64)
+        for code, label in enumerate(self.values):
+            codes[y == label] = code
+        return codes if codes.min() >= 0 else None
 
     def read_one(self, y: Any) -> tuple[int, list[Hashable]]:
         """Give the code of one label."""
@@ -118,8 +134,10 @@ def _items(y: Any, name: str) -> tuple[list[Hashable], type]:
     items: list[Any] = array.tolist()
     if array.dtype != object and array.dtype.kind in "biufUS":
         if array.dtype.kind == "f" and not np.isfinite(array).all():
-            raise ValueError(f"{name} must hold no missing or infinite label (NaN), got one at index "
-                             f"{int(np.argmin(np.isfinite(array)))}")
+            raise ValueError(
+                f"{name} must hold no missing or infinite label (NaN), got one at index "
+                f"{int(np.argmin(np.isfinite(array)))}"
+            )
         return items, type(items[0]) if items else int
     items = [v.item() if isinstance(v, np.generic) else v for v in items]
     kinds = {type(v) for v in items}

@@ -6,14 +6,28 @@ from collections.abc import Collection
 from typing import Any
 
 
-def number(name: str, value: Any, *, above: float | None = None, least: float | None = None,
-           below: float | None = None, most: float | None = None) -> None:
+def number(
+    name: str,
+    value: Any,
+    *,
+    above: float | None = None,
+    least: float | None = None,
+    below: float | None = None,
+    most: float | None = None,
+) -> None:
     """Refuse anything but a finite number inside the interval."""
     _check(name, value, "a number", numbers.Real, above, least, below, most)
 
 
-def whole(name: str, value: Any, *, above: int | None = None, least: int | None = None,
-          below: int | None = None, most: int | None = None) -> None:
+def whole(
+    name: str,
+    value: Any,
+    *,
+    above: int | None = None,
+    least: int | None = None,
+    below: int | None = None,
+    most: int | None = None,
+) -> None:
     """Refuse anything but a whole number inside the interval."""
     _check(name, value, "a whole number", numbers.Integral, above, least, below, most)
 
@@ -30,8 +44,16 @@ def flag(name: str, value: Any) -> None:
         raise TypeError(f"{name} must be True or False, got {value!r}")
 
 
-def _check(name: str, value: Any, noun: str, kind: type, above: float | None, least: float | None,
-           below: float | None, most: float | None) -> None:
+def _check(
+    name: str,
+    value: Any,
+    noun: str,
+    kind: type,
+    above: float | None,
+    least: float | None,
+    below: float | None,
+    most: float | None,
+) -> None:
     left = f"({above}" if above is not None else f"[{least}" if least is not None else "(-∞"
     right = f"{below})" if below is not None else f"{most}]" if most is not None else "∞)"
     if not isinstance(value, kind) or isinstance(value, bool):

@@ -180,9 +180,9 @@ def find_cut(table: Table, i: int, delta: float) -> bool:
             n0, u0, n1, u1 = n0 + s, u0 + t, n1 - s, u1 - t
             a0, a1, p = u0 * n1, u1 * n0, n0 * n1
             gap = abs(a0 - a1) + _ROUND_OFF * (abs(a0) + abs(a1))
-            if gap * gap * ((n0 - side + 1.0) * (n1 - side + 1.0)) > bound * p * p:
-                if n0 > side + 1.0 and n1 > side + 1.0 and differ(n0, u0, n1, u1, side, v, dd):
-                    return True
+            near = gap * gap * ((n0 - side + 1.0) * (n1 - side + 1.0)) <= bound * p * p
+            if not near and n0 > side + 1.0 and n1 > side + 1.0 and differ(n0, u0, n1, u1, side, v, dd):
+                return True
         r -= 1
         s *= 0.5
     return False

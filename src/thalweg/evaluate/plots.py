@@ -121,7 +121,9 @@ def curves(
         colour = theme.lines[i % len(theme.lines)]
         x, y = r.curve["rows"], scale * r.curve[f"window_{metric}"]
         style = ("-", "--", "-.")[i // len(theme.lines) % 3]
-        axes.plot(x, y, style, color=colour, linewidth=1.8, solid_joinstyle="round", zorder=3, marker=_dot(x))
+        axes.plot(
+            x, y, style, color=colour, linewidth=1.8, solid_joinstyle="round", zorder=3, marker=_dot(x), clip_on=False
+        )
         good = np.flatnonzero(np.isfinite(y))
         if good.size:
             seen = np.array([d for d in r.detected if x[good[0]] <= d <= x[good[-1]]])
@@ -199,7 +201,7 @@ def _dress(axes: Any, results: Sequence[Result], metric: str, theme: Theme) -> N
     axes.set_xlabel("Rows", color=theme.ink, fontsize=10)
     axes.set_ylabel(f"{what} over the last {over} rows{unit}", color=theme.ink, fontsize=10)
     axes.xaxis.set_major_formatter(FuncFormatter(lambda v, _: f"{v:,.0f}"))
-    axes.xaxis.set_major_locator(MaxNLocator(nbins=7, integer=True))
+    axes.xaxis.set_major_locator(MaxNLocator(nbins=7, steps=[1, 2, 2.5, 5, 10], integer=True))
     axes.yaxis.set_major_locator(MaxNLocator(nbins=6, steps=[1, 2, 2.5, 5, 10]))
     last = max((int(r.curve["rows"][-1]) for r in results if len(r.curve["rows"])), default=1)
     axes.set_xlim(0, last)

@@ -8,15 +8,16 @@ import time
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 from types import FrameType
 from typing import Any, Literal, Self, final
 
 from thalweg.core import params
 from thalweg.core.classifier import Classifier
-from thalweg.core.protocols import Stream
+from thalweg.core.protocols import Stateful, Stream
 from thalweg.evaluate.metrics import METRICS
 from thalweg.evaluate.result import Result
-from thalweg.evaluate.run import Run, name_of
+from thalweg.evaluate.run import Run
 
 NAP = 0.01  # seconds to wait for a stream that has nothing yet
 
@@ -53,6 +54,7 @@ def prequential(
     on_progress: Callable[[Progress], object] | None = None,
     chunk: int = 1000,
     name: str | None = None,
+    stream_name: str | None = None,
     compat: Literal["moa"] | None = None,
 ) -> Result:
     """Run a learner through a stream: each row is predicted, scored and then learned.
@@ -68,7 +70,7 @@ def prequential(
     with the same parameters as before.
     on_progress: called with a ``Progress`` after each chunk, and before compilation.
     chunk: rows handed to the learner at once; it changes nothing but speed.
-    name: what to call the learner in tables and pictures. compat: "moa", see ``Metrics``.
+    name, stream_name: what to call the learner and the stream in tables and pictures. compat: "moa", see ``Metrics``.
 
     Ctrl-C finishes the chunk in hand, saves the checkpoint and raises KeyboardInterrupt; a second one raises at once.
     That exception, and any that the learner or the stream raises, carries the result so far as ``error.result``.
@@ -88,15 +90,14 @@ def prequential(
     if seconds is not None:
         params.number("seconds", seconds, above=0.0)
     params.flag("resume", resume)
-    if resume and checkpoint is None:
-        raise ValueError("resume=True needs checkpoint to name the file to go on from, got None")
+    _check_checkpoint(checkpoint, stream, resume)
     chosen = (metrics,) if isinstance(metrics, str) else tuple(metrics)
     for metric in chosen:
         params.choice("metrics", metric, METRICS)
 
     run = Run(
         stream, learner, every=int(every), window=int(window), metrics=chosen,
-        delay=delay if isinstance(delay, str) else int(delay), compat=compat, name=name,
+        delay=delay if isinstance(delay, str) else int(delay), compat=compat, name=name, stream_name=stream_name,
     )  # fmt: skip
     if resume and checkpoint is not None:
         run.load(checkpoint)
@@ -118,8 +119,7 @@ def prequential(
             _attach(stop, run, "interrupt")
             raise
         except Exception as error:
-            first, last = run.rows, run.rows + max(run.in_hand, 1) - 1
-            error.add_note(f"while {run.name} was at rows {first:,} to {last:,} of {name_of(stream)}")
+            error.add_note(f"{run.name} on {run.stream_name}: {run.where()}")
             _attach(error, run, "error")
             raise
 
@@ -211,6 +211,18 @@ def _check(stream: Any, learner: Any, delay: Any) -> None:
             raise ValueError(f"delay must be a number of rows or 'time', got {delay!r}")
     else:
         params.whole("delay", delay, least=0)
+
+
+def _check_checkpoint(path: str | os.PathLike[str] | None, stream: Any, resume: bool) -> None:
+    """Refuse now what would only fail when the first checkpoint is written."""
+    if path is None:
+        if resume:
+            raise ValueError("resume=True needs checkpoint to name the file to go on from, got None")
+        return
+    if not Path(path).absolute().parent.is_dir():
+        raise FileNotFoundError(f"checkpoint must be in a folder that exists, got {os.fspath(path)}")
+    if not isinstance(stream, Stateful):
+        raise TypeError(f"stream must have state and restore for a checkpoint, got {stream!r}")
 
 
 def _total(stream: Any, limit: int | None) -> int | None:

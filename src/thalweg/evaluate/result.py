@@ -144,7 +144,8 @@ class Result:
             for name in ("final", "recent"):
                 fields[name] = {k: _number(v) for k, v in fields[name].items()}
             fields["unpredicted"] = _number(fields["unpredicted"])
-            fields["confusion"] = np.array(fields["confusion"], dtype=np.float64).reshape(-1, len(fields["classes"]))
+            classes = len(fields["classes"])
+            fields["confusion"] = np.array(fields["confusion"], dtype=np.float64).reshape(classes, classes)
             fields["curve"] = {name: column(name, values) for name, values in fields["curve"].items()}
             return cls(**fields)
         except (msgspec.DecodeError, KeyError, TypeError, ValueError, AttributeError) as error:

@@ -16,7 +16,7 @@ from thalweg.core.chunk import Chunk
 from thalweg.core.classifier import Classifier
 from thalweg.core.labels import Labels
 from thalweg.core.protocols import State, Stream
-from thalweg.core.schema import Schema
+from thalweg.core.schema import Feature, Schema
 from thalweg.evaluate.metrics import METRICS, Metrics
 from thalweg.evaluate.pending import Pending
 from thalweg.evaluate.result import WHOLE, Result, column, plain
@@ -26,8 +26,6 @@ Ints = NDArray[np.int64]
 
 KIND = "prequential run"
 GIB_HOUR = 1024.0**3 * 3600.0
-FEW_CLASSES = 16
-_TYPES: dict[str, type] = {"b": bool, "i": int, "u": int, "f": float, "U": str, "S": bytes}
 
 
 @final
@@ -36,12 +34,12 @@ class Run:
 
     def __init__(
         self, stream: Stream, learner: Classifier, *, every: int, window: int, metrics: tuple[str, ...],
-        delay: int | str, compat: Literal["moa"] | None, name: str | None,
+        delay: int | str, compat: Literal["moa"] | None, name: str | None, stream_name: str | None,
     ) -> None:  # fmt: skip
         self.stream, self.learner = stream, learner
         self.every, self.window, self.delay = every, window, delay
         self.names = tuple(m for m in METRICS if m in metrics or m in ("accuracy", "kappa"))
-        self.name = name or type(learner).__name__
+        self.name, self.stream_name = name or type(learner).__name__, stream_name or name_of(stream)
         self.metrics = Metrics(window=window, compat=compat)
         self.pending = Pending(delay) if delay else None
         self.labels: Labels | None = None
@@ -74,6 +72,12 @@ class Run:
         self.busy = self.in_hand > 0
         return chunk
 
+    def where(self) -> str:
+        """Say which rows are in hand."""
+        if self.in_hand:
+            return f"at rows {self.rows:,} to {self.rows + self.in_hand - 1:,}, counted from 0"
+        return f"after {self.rows:,} rows"
+
     def warm_up(self, chunk: Chunk) -> None:
         """Make sure that everything is compiled: a twin of the learner plays a few rows, and is thrown away."""
         self._meet_schema()
@@ -82,6 +86,7 @@ class Run:
         with suppress(Exception):  # what is wrong with these rows is said when they are played in earnest
             twin = self.learner.copy()
             proba = twin.test_then_train(few.X, few.y)
+            twin._rehearse()
             if self.pending is not None:
                 twin.play(few.X, few.y, np.concatenate([np.arange(n), ~np.arange(n)]))
             scratch = Metrics(window=n)
@@ -136,8 +141,10 @@ class Run:
         learner, known = self.learner, self.learner.schema
         if known is None and not len(learner.classes_):
             learner.declare(schema)
-        elif known is not None and known.features != schema.features and known.names == schema.names:
-            learner.grow(Schema(schema.features, known.classes, known.shape, known.open))
+        elif known is not None and known.names == schema.names:
+            features = tuple(_longer(a, b) for a, b in zip(known.features, schema.features, strict=True))
+            if features != known.features:
+                learner.grow(Schema(features, known.classes, known.shape, known.open))
         self._schema = schema
 
     # -- labels and columns -------------------------------------------------------------------------------------------
@@ -149,17 +156,6 @@ class Run:
             self.labels = Labels(None if schema is None else schema.classes)
             self.labels.admit(self.labels.read(self.learner.classes_)[1])
         labels = self.labels
-        if (
-            isinstance(y, np.ndarray)
-            and y.ndim == 1
-            and 0 < len(labels) <= FEW_CLASSES
-            and _TYPES.get(y.dtype.kind) is labels.kind
-        ):  # a few classes: comparing the whole column with each is several times faster than a look-up per row
-            codes = np.full(len(y), -1, dtype=np.int64)
-            for code, label in enumerate(labels.values):
-                codes[y == label] = code
-            if codes.size and codes.min() >= 0:
-                return codes
         codes, new = labels.read(y)
         labels.admit(new)
         return codes
@@ -225,7 +221,7 @@ class Run:
         return Result(
             learner=self.name,
             params={k: plain(v) for k, v in self.learner.get_params().items()},
-            stream=name_of(self.stream),
+            stream=self.stream_name,
             rows=self.rows,
             final={name: (recent if name == "auc" else cumulative)[name] for name in self.names},
             recent={name: recent[name] for name in self.names},
@@ -297,6 +293,22 @@ class Run:
         self.rows, self.labels_used, self._peak = arrays["run.counts"].tolist()
         self.seconds, self.cpu_seconds, self._ram, self._ram_cpu = arrays["run.times"].tolist()
         self.curve = arrays["run.curve"].tolist()
+
+
+def _longer(known: Feature, given: Feature) -> Feature:
+    """Give the feature with more values, of one the learner knows and one the stream has; their codes must agree."""
+    mine, theirs = known.values, given.values
+    if (mine is None) != (theirs is None):
+        kinds = ["numeric" if v is None else "nominal" for v in (theirs, mine)]
+        raise ValueError(f"feature {known.name!r} is {kinds[0]} in the stream, but {kinds[1]} in the learner")
+    if mine is None or theirs is None:
+        return known
+    if any(a != b for a, b in zip(mine, theirs, strict=False)):
+        raise ValueError(
+            f"feature {known.name!r} has the values {list(theirs)!r} in the stream, "
+            f"in another order than the learner knows them: {list(mine)!r}"
+        )
+    return given if len(theirs) > len(mine) else known
 
 
 def name_of(stream: Stream) -> str:

@@ -103,17 +103,22 @@ def one(result: "Result") -> Table:
     return Table(("metric", "all rows", last), rows, title=f"{result.learner} on {result.stream}", notes=notes)
 
 
-def side_by_side(results: Sequence["Result"], *, strict: bool = True) -> Table:
+SHORT = ("accuracy", "kappa", "kappa_m", "kappa_t", "f1_macro", "auc")
+"""The metrics of a table that fits on a screen."""
+
+
+def side_by_side(results: Sequence["Result"], *, metrics: Sequence[str] = SHORT, strict: bool = True) -> Table:
     """Tabulate several learners on one stream.
 
-    strict: refuse runs of different length, whose cumulative numbers cannot be compared.
+    metrics: which to show, of those that all results have. strict: refuse runs of different length, whose cumulative
+    numbers cannot be compared.
     """
     if not results:
         raise ValueError("results must hold at least one result, got none")
     lengths = sorted({r.rows for r in results})
     if strict and len(lengths) > 1:
         raise ValueError(f"results must have the same number of rows to share a table, got {lengths}")
-    names = [name for name in results[0].final if all(name in r.final for r in results)]
+    names = [name for name in metrics if all(name in r.final for r in results)]
     head = ("learner", *(TITLES[n] for n in names), "rows/s", "state")
     rows = [
         (
@@ -132,7 +137,9 @@ def metric_text(name: str, value: float) -> str:
     """Write a metric: accuracies in per cent, the rest as numbers, a dash where undefined."""
     if value != value:
         return "–"
-    return f"{100.0 * value:.2f} %" if name in ("accuracy", "balanced_accuracy") else f"{value:.4f}"
+    if name in ("accuracy", "balanced_accuracy"):
+        return f"{100.0 * value:.2f} %"
+    return f"{round(value, 4) + 0.0:.4f}"  # + 0.0: no minus before a zero
 
 
 def bytes_text(n: int) -> str:
@@ -162,7 +169,7 @@ def sparkline(values: Any, width: int = 40) -> str:
     """Draw numbers as a line of little bars, from their smallest to their largest.
 
     >>> sparkline([0.1, 0.2, 0.3])
-    '▁▄█'
+    '▁▅█'
     """
     finite = [float(v) for v in values if v == v]
     if len(finite) > width:
@@ -172,7 +179,7 @@ def sparkline(values: Any, width: int = 40) -> str:
         return ""
     low, high = min(finite), max(finite)
     scale = (len(_BARS) - 1) / (high - low) if high > low else 0.0
-    return "".join(_BARS[int((v - low) * scale)] for v in finite)
+    return "".join(_BARS[round((v - low) * scale)] for v in finite)
 
 
 def _speed(rows_per_second: float) -> str:

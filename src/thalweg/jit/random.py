@@ -26,7 +26,7 @@ def seeded(seed: int, n: int = 1) -> Seeds:
     >>> seeded(1, 2).tolist() == seeded(1, 3)[:2].tolist()
     True
     """
-    return np.random.SeedSequence(seed).generate_state(n, np.uint64)
+    return np.random.SeedSequence(seed).generate_state(n, np.uint64).astype(np.uint64)
 
 
 @inlined
@@ -36,7 +36,7 @@ def bits(s: Seeds, i: int) -> np.uint64:
     z = s[i]
     z = (z ^ (z >> _S30)) * _MIX1
     z = (z ^ (z >> _S27)) * _MIX2
-    return z ^ (z >> _S31)
+    return np.uint64(z ^ (z >> _S31))
 
 
 @inlined
@@ -48,7 +48,7 @@ def uniform(s: Seeds, i: int) -> float:
 @inlined
 def integer(s: Seeds, i: int, n: int) -> int:
     """Draw from 0, …, n - 1 (n < 2^32), without a division; the bias is below n / 2^32."""
-    return np.int64(((bits(s, i) >> _S32) * np.uint64(n)) >> _S32)
+    return int(np.int64(((bits(s, i) >> _S32) * np.uint64(n)) >> _S32))
 
 
 @inlined

@@ -137,7 +137,7 @@ def label_array(column: Any) -> NDArray[Any]:
     elif column.null_count:
         labels = np.array(column.to_pylist(), dtype=object)
     else:
-        labels = np.asarray(column.to_numpy())
+        labels = np.asarray(column.to_numpy(zero_copy_only=False))
         labels = labels.astype(np.int64) if pa.types.is_integer(kind) else labels
     return labels
 
@@ -152,6 +152,7 @@ def seconds(times: Any, name: str = "time") -> NDArray[np.float64]:
             times = pc.cast(times, pa.timestamp("s"))
         elif pa.types.is_time(times.type):
             times = pc.divide(pc.cast(pc.cast(times, pa.time64("ns")), pa.int64()), 1e9)
+        times = times.to_numpy(zero_copy_only=False)
     array = np.asarray(times.to_numpy() if hasattr(times, "to_numpy") else times)
     if array.dtype.kind == "M":
         unknown = np.isnat(array)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile
 
 import numpy as np
 
@@ -190,10 +191,10 @@ def _from_npz(dataset: Dataset, path: Path, limit: int | None, options: dict[str
             f"data set {dataset.name!r} is sparse ({dataset.features:,} features): it comes with the sparse learners"
         )
     try:
-        with np.load(path, allow_pickle=False) as arrays:
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
             y = arrays["y"].astype(np.int64)
             X = None if dataset.sparse else arrays["X"]
-    except (OSError, ValueError, KeyError):
+    except (OSError, ValueError, KeyError, EOFError, BadZipFile):
         raise ValueError(f"{path.name} must be an NPZ file with X and y: it is none, or damaged, or cut off") from None
     if X is None:
         from scipy.sparse import load_npz

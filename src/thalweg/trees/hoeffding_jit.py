@@ -1,16 +1,17 @@
-"""The loop over events for a pool of one tree. The tables are those of pool_jit.py."""
+"""The loop over events for a pool of one tree. The tables are those of tables_jit.py."""
 
 import numpy as np
 
 from thalweg.jit.compile import compiled
 from thalweg.jit.random import Seeds
 from thalweg.trees.leaf_jit import Floats, Ints, Watched
-from thalweg.trees.pool_jit import Nodes, find, has_room, learn, vote, write_proba
+from thalweg.trees.pool_jit import has_room, learn, vote, write_proba
+from thalweg.trees.tables_jit import Nodes, find
 
 
 @compiled
 def play(nodes: Nodes, tally: Floats, stats: Floats, watched: Watched, layout: Ints, rng: Seeds, head: Ints,
-         rules: Floats, X: Floats, y: Ints, w: Floats, events: Ints, out: Floats, known: int) -> int:
+         rules: Floats, X: Floats, y: Ints, w: Floats, events: Ints, out: Floats, known: int) -> int:  # fmt: skip
     """Carry out events in order; the number done is less than all when a table must grow first."""
     votes, logs = np.empty(tally.shape[1] - 1), np.empty(tally.shape[1] - 1)
     answered = -1  # the row whose naive Bayes answer stands in votes

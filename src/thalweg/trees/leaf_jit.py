@@ -39,6 +39,12 @@ _SQRT_HALF = math.sqrt(0.5)
 
 
 @inlined
+def block_size(room: int, classes: int) -> int:
+    """Cells of the block of an attribute with room for so many values (0: numeric)."""
+    return 1 + NUMERIC_COLUMNS * classes if room == 0 else 1 + classes + room * classes
+
+
+@inlined
 def clear_block(stats: Floats, slot: int, start: int, nominal_values: int, classes: int) -> None:
     """Make a block that has seen nothing."""
     if nominal_values > 0:
@@ -58,8 +64,9 @@ def clear_block(stats: Floats, slot: int, start: int, nominal_values: int, class
 
 
 @inlined
-def observe(stats: Floats, watched: Watched, slot: int, layout: Ints, classes: int, X: Floats, r: int, y: int,
-            w: float) -> None:
+def observe(
+    stats: Floats, watched: Watched, slot: int, layout: Ints, classes: int, X: Floats, r: int, y: int, w: float
+) -> None:
     """Show row r with label y and weight w to every watched attribute. A missing value is skipped."""
     for j in range(watched.shape[1]):
         f = watched[slot, j, 0]
@@ -100,9 +107,10 @@ def observe_number(stats: Floats, slot: int, a: int, classes: int, v: float, w: 
 
 
 @inlined
-def likelihoods(stats: Floats, watched: Watched, slot: int, layout: Ints, classes: int, X: Floats, r: int,
-                logs: Floats) -> None:
-    """Fill ``logs`` with Σ_j ln p(x_j | c) over the attributes that have seen something and are not missing in row r."""
+def likelihoods(
+    stats: Floats, watched: Watched, slot: int, layout: Ints, classes: int, X: Floats, r: int, logs: Floats
+) -> None:
+    """Fill ``logs`` with Σ_j ln p(x_j | c) over the attributes that have seen something and are present in row r."""
     for c in range(classes):
         logs[c] = 0.0
     for j in range(watched.shape[1]):
@@ -133,7 +141,7 @@ def likelihoods(stats: Floats, watched: Watched, slot: int, layout: Ints, classe
 
 @inlined
 def bayes(counts: Floats, i: int, logs: Floats, classes: int, votes: Floats) -> bool:
-    """Naive Bayes votes n_c · Π_j p(x_j | c), scaled by their greatest likelihood; False: every class has a zero factor.
+    """Naive Bayes votes n_c · Π_j p(x_j | c), scaled by the greatest likelihood; False: every class has a zero factor.
 
     ``counts[i, 1:]`` holds the class weights. Working in logarithms keeps hundreds of attributes from underflowing.
     """
@@ -161,7 +169,7 @@ def merit_of_two(criterion: int, whole: float, left: Floats, right: Floats, min_
     if least <= 0.0 or (criterion == GAIN and least <= min_share * (a + b)):
         return -math.inf
     mean = (cost(criterion, left) + cost(criterion, right)) / (a + b)
-    return whole - mean if criterion == GAIN else 1.0 - mean
+    return float(whole - mean if criterion == GAIN else 1.0 - mean)
 
 
 @inlined
@@ -185,8 +193,18 @@ def divide_number(stats: Floats, slot: int, start: int, classes: int, t: float, 
 
 
 @called
-def best_number(stats: Floats, slot: int, start: int, classes: int, criterion: int, whole: float, min_share: float,
-                points: int, left: Floats, right: Floats) -> tuple[float, float]:
+def best_number(
+    stats: Floats,
+    slot: int,
+    start: int,
+    classes: int,
+    criterion: int,
+    whole: float,
+    min_share: float,
+    points: int,
+    left: Floats,
+    right: Floats,
+) -> tuple[float, float]:
     """Find the best threshold of a numeric attribute: (merit, threshold)."""
     least, greatest = math.inf, -math.inf
     for c in range(classes):
@@ -206,8 +224,19 @@ def best_number(stats: Floats, slot: int, start: int, classes: int, criterion: i
 
 
 @called
-def best_value(stats: Floats, slot: int, start: int, classes: int, values: int, multiway: bool, criterion: int,
-               whole: float, min_share: float, left: Floats, right: Floats) -> tuple[float, float]:
+def best_value(
+    stats: Floats,
+    slot: int,
+    start: int,
+    classes: int,
+    values: int,
+    multiway: bool,
+    criterion: int,
+    whole: float,
+    min_share: float,
+    left: Floats,
+    right: Floats,
+) -> tuple[float, float]:
     """Find the best test of a nominal attribute: (merit, v ≥ 0 for "equals v", -values for one branch per value)."""
     seen = stats[slot, start]
     best, where = -math.inf, math.nan

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thalweg.core.schema import Schema
-from thalweg.trees.pool_jit import IDLE, LEAF, arity
+from thalweg.trees.tables_jit import IDLE, LEAF, arity
 
 
 @dataclass(frozen=True)
@@ -118,21 +118,25 @@ def draw(view: View, path: str | Path | None = None, max_depth: int | None = 4) 
     figure = Figure(figsize=(max(5.0, 1.5 * len(ends)), 1.4 + 1.25 * (deepest + 1)), layout="constrained")
     axes = figure.add_subplot()
     axes.set_axis_off()
+    centred: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": 9, "zorder": 2}
+    plain = {"facecolor": "white", "edgecolor": "none", "pad": 1}
     place = {i: (x[i], -float(depth)) for i, depth, *_ in shown}
     for i, depth, parent, branch in shown:
         (px, py), inner = place[i], not view.is_leaf(i) and depth != max_depth
         if parent >= 0:
             qx, qy = place[parent]
             axes.plot([qx, px], [qy, py], color="#888888", linewidth=1, zorder=1)
-            axes.text(0.45 * qx + 0.55 * px, 0.45 * qy + 0.55 * py, _condition(view, parent, branch), ha="center", va="center",
-                      fontsize=8, color="#444444", bbox={"facecolor": "white", "edgecolor": "none", "pad": 1})  # fmt: skip
+            mx, my = 0.45 * qx + 0.55 * px, 0.45 * qy + 0.55 * py
+            axes.text(
+                mx, my, _condition(view, parent, branch), color="#444444", bbox=plain, **centred | {"fontsize": 8}
+            )
         if inner:
             text, edge = _feature(view, i), "#444444"
         else:
             text = view.answer(i).replace(" of ", "\nof ")
             edge = colours[int(view.tally[i, 1:].argmax()) % len(colours)]
-        axes.text(px, py, text, ha="center", va="center", fontsize=9, zorder=2,
-                  bbox={"boxstyle": "round,pad=0.4", "facecolor": "white", "edgecolor": edge, "linewidth": 1.8})  # fmt: skip
+        box = {"boxstyle": "round,pad=0.4", "facecolor": "white", "edgecolor": edge, "linewidth": 1.8}
+        axes.text(px, py, text, bbox=box, **centred)
     axes.set_xlim(min(x.values()) - 0.6, max(x.values()) + 0.6)
     axes.set_ylim(-deepest - 0.5, 0.5)
     axes.set_title(describe(view, 0).splitlines()[0], fontsize=10)

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from thalweg.core.protocols import State
 from thalweg.core.schema import Schema
 from thalweg.jit.random import seeded
-from thalweg.trees import pool_jit as p
+from thalweg.trees import moving_jit
+from thalweg.trees import tables_jit as p
 from thalweg.trees.leaf_jit import HEADER, HUGE, NUMERIC_COLUMNS, ROOM, VALUES
 
 CRITERIA = ("gain", "gini")
@@ -111,8 +112,16 @@ class Pool:
         """Bytes of all tables."""
         return sum(table.nbytes for table in self.tables().values())
 
-    def play(self, routine: Callable[..., int], X: NDArray[np.float64], y: NDArray[np.int64], w: NDArray[np.float64],
-             events: NDArray[np.int64], out: NDArray[np.float64], known: int) -> None:
+    def play(
+        self,
+        routine: Callable[..., int],
+        X: NDArray[np.float64],
+        y: NDArray[np.int64],
+        w: NDArray[np.float64],
+        events: NDArray[np.int64],
+        out: NDArray[np.float64],
+        known: int,
+    ) -> None:
         """Let a compiled routine carry out the events; whenever it stops short, grow what it lacks and go on."""
         done = routine(*self.arguments, X, y, w, events, out, known)
         while done < len(events):
@@ -166,14 +175,14 @@ class Pool:
         stats = np.zeros((slots, width))
         watched = np.zeros((slots, m, 2), dtype=np.int32)
         old_classes = self.tally.shape[1] - 1
-        p.relayout(self.stats, self.watched, self.layout, old_classes, stats, watched, layout, classes, used)
+        moving_jit.relayout(self.stats, self.watched, self.layout, old_classes, stats, watched, layout, classes, used)
         self.stats, self.watched, self.layout = stats, watched, layout
         self.tally = np.ascontiguousarray(np.pad(self.tally, ((0, 0), (0, classes - old_classes))))
         self._note_arity()
 
     def _enlarge(self) -> None:
         """Make room for a split and a leaf: collect what is free, else grow, else put leaves to sleep."""
-        nodes, slots = p.live(self.nodes, self.trees)
+        nodes, slots = moving_jit.live(self.nodes, self.trees)
         need = int(self.head[p.H_ARITY])
         classes, width = self.tally.shape[1] - 1, self.stats.shape[1]
         node, slot = _node_bytes(classes), _slot_bytes(width, self.watched.shape[1])
@@ -196,7 +205,7 @@ class Pool:
         self._resize(room_nodes, room_slots)
 
     def _ration(self, keep: int) -> None:
-        p.ration(self.nodes, self.tally, self.watched, self.head, self.trees, keep)
+        moving_jit.ration(self.nodes, self.tally, self.watched, self.head, self.trees, keep)
         self._resize(len(self.nodes), len(self.stats))
 
     def _resize(self, nodes: int, slots: int) -> None:
@@ -205,8 +214,8 @@ class Pool:
         new_tally = np.zeros((nodes, self.tally.shape[1]))
         stats = np.zeros((slots, self.stats.shape[1]))
         watched = np.zeros((slots, *self.watched.shape[1:]), dtype=np.int32)
-        p.move(self.nodes, self.tally, self.stats, self.watched, self.head, self.trees, new_nodes, new_tally, stats,
-               watched)  # fmt: skip
+        old = (self.nodes, self.tally, self.stats, self.watched)
+        moving_jit.move(*old, self.head, self.trees, new_nodes, new_tally, stats, watched)
         self.nodes, self.tally, self.stats, self.watched = new_nodes, new_tally, stats, watched
 
     def rehearse(self) -> None:

@@ -1,0 +1,133 @@
+"""When a leaf has seen enough to split, and what becomes of it."""
+
+import math
+
+import numpy as np
+
+from thalweg.jit.bounds import bound
+from thalweg.jit.compile import called
+from thalweg.jit.impurity import GAIN, cost
+from thalweg.trees.leaf_jit import LAST, ROOM, VALUES, best_number, best_value, divide_number
+from thalweg.trees.tables_jit import (
+    FRESH,
+    LEAF,
+    NULL_ZERO,
+    R_BINARY,
+    R_BOUND,
+    R_CRITERION,
+    R_DELTA,
+    R_DROP_POOR,
+    R_LEAF_RANGE,
+    R_MIN_SHARE,
+    R_NULL,
+    R_POINTS,
+    R_PRUNE,
+    R_TAU,
+    Trees,
+    draw,
+    n_classes,
+    release,
+    take_nodes,
+)
+
+
+@called
+def attempt(p: Trees, t: int, known: int, i: int) -> None:
+    """Split leaf i if its best attribute is better than the second by more than ε, or ε < τ (Domingos, Hulten 2000)."""
+    rules, classes = p.rules, n_classes(p)
+    slot = p.nodes[i]["left"]
+    n = p.tally[i, 0]
+    p.stats[slot, LAST] = n
+    counts = p.tally[i, 1:]
+    present = 0
+    for c in range(classes):
+        present += counts[c] > 0.0
+    if present < 2:
+        return
+    criterion = int(rules[R_CRITERION])
+    whole = cost(criterion, counts) / counts.sum()
+    left, right = np.empty(classes), np.empty(classes)
+    merits = np.full(p.watched.shape[1], -math.inf)
+    best, second, winner, where = -math.inf, -math.inf, -1, math.nan
+    candidates = 0
+    if rules[R_PRUNE] > 0.0:  # not to split is a candidate too
+        candidates = 1
+        if criterion != GAIN:
+            best = 1.0 - whole
+        elif rules[R_NULL] == NULL_ZERO:
+            best = 0.0
+    for j in range(p.watched.shape[1]):
+        f, start = p.watched[slot, j, 0], p.watched[slot, j, 1]
+        if f < 0 or p.stats[slot, start] == 0.0:
+            continue
+        if p.layout[ROOM, f] == 0:
+            merit, test = best_number(
+                p.stats, slot, start, classes, criterion, whole, rules[R_MIN_SHARE], int(rules[R_POINTS]), left, right
+            )
+        else:
+            merit, test = best_value(
+                p.stats,
+                slot,
+                start,
+                classes,
+                p.layout[VALUES, f],
+                rules[R_BINARY] == 0.0,
+                criterion,
+                whole,
+                rules[R_MIN_SHARE],
+                left,
+                right,
+            )
+        if merit == -math.inf:
+            continue
+        candidates += 1
+        merits[j] = merit
+        if merit >= best:
+            best, second, winner, where = merit, best, j, test
+        else:
+            second = max(second, merit)
+    if winner < 0:
+        if p.watched.shape[1] < p.layout.shape[1]:  # nothing to split on: let a random-subspace leaf look elsewhere
+            draw(p, t, slot)
+        return
+    span = 1.0
+    if criterion == GAIN:
+        span = math.log2(max(2.0, float(present if rules[R_LEAF_RANGE] > 0.0 else known)))
+    epsilon = bound(int(rules[R_BOUND]), span, rules[R_DELTA], n)
+    if candidates == 1 or best - second > epsilon or epsilon < rules[R_TAU]:
+        split(p, i, slot, winner, where)
+    elif rules[R_DROP_POOR] > 0.0:
+        for j in range(p.watched.shape[1]):
+            if merits[j] < best - epsilon:
+                p.watched[slot, j, 0] = -1
+
+
+@called
+def split(p: Trees, i: int, slot: int, j: int, where: float) -> None:
+    """Turn leaf i into a test of its j-th attribute; children start with the weights predicted for them."""
+    classes = n_classes(p)
+    f, start = p.watched[slot, j, 0], p.watched[slot, j, 1]
+    nominal = p.layout[ROOM, f] > 0
+    k = int(-where) if nominal and where < 0.0 else 2
+    first = take_nodes(p, k)
+    for child in range(first, first + k):
+        p.nodes[child]["feature"] = LEAF
+        p.nodes[child]["left"] = FRESH
+        p.nodes[child]["threshold"] = 0.0
+    if not nominal:
+        divide_number(p.stats, slot, start, classes, where, p.tally[first, 1:], p.tally[first + 1, 1:])
+    else:
+        for c in range(classes):
+            if where < 0.0:
+                for v in range(k):
+                    p.tally[first + v, 1 + c] = p.stats[slot, start + 1 + (1 + v) * classes + c]
+            else:
+                equal = p.stats[slot, start + 1 + (1 + int(where)) * classes + c]
+                p.tally[first, 1 + c] = equal
+                p.tally[first + 1, 1 + c] = max(0.0, p.stats[slot, start + 1 + c] - equal)
+    for child in range(first, first + k):
+        p.tally[child, 0] = p.tally[child, 1:].sum()
+    p.nodes[i]["feature"] = -2 - f if nominal else f
+    p.nodes[i]["threshold"] = where
+    p.nodes[i]["left"] = first
+    release(p.watched, p.head, slot)

@@ -1,0 +1,222 @@
+"""The tables of a pool of trees: T trees in one table of nodes and one table of leaf statistics.
+
+| table   | shape              | dtype   | meaning                                                        |
+| nodes   | nodes              | NODE    | threshold, feature, left: see below                            |
+| tally   | nodes × (1 + C)    | float64 | weight that passed; class weights (of an inner node: at its split) |
+| stats   | slots × width      | float64 | what an active leaf observes, see leaf_jit.py                  |
+| watched | slots × m × 2      | int32   | the attributes an active leaf watches, and where their blocks start |
+| layout  | 2 × features       | int64   | room for values of each attribute (0: numeric), and values so far |
+| rng     | trees              | uint64  | a random generator for each tree                               |
+| head    | 8                  | int64   | counters and free lists, see the H_ names                      |
+| rules   | 16                 | float64 | the parameters, see the R_ names; not state                    |
+
+Node t is the root of tree t. Siblings lie side by side. A node is one of
+
+| feature    | threshold | left              | test                                                  |
+| f ≥ 0      | t         | first child       | x_f ≤ t goes left, else right                         |
+| -1 (LEAF)  | –         | slot              | a leaf; left = FRESH: no row yet; IDLE: put to sleep to save memory |
+| -2 - f     | v ≥ 0     | first child       | x_f equals v goes left, else right                    |
+| -2 - f     | -k        | first child       | nominal value v goes to child v of k                  |
+
+Where the tested value is missing, or no branch stands for it, a row takes the branch through which most weight passed.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thalweg.jit.compile import called, inlined
+from thalweg.jit.random import Seeds, choose
+from thalweg.trees.leaf_jit import (
+    BAYES_RIGHT,
+    HEADER,
+    LAST,
+    MAJORITY_RIGHT,
+    ROOM,
+    Floats,
+    Ints,
+    Watched,
+    block_size,
+    clear_block,
+)
+
+NODE = np.dtype([("threshold", np.float64), ("feature", np.int32), ("left", np.int32)])
+Nodes = NDArray[np.void]
+
+LEAF = -1
+FRESH, IDLE = -1, -2
+H_NODES, H_FREE, H_SLOTS, H_FREE_SLOT, H_FROZEN, H_ARITY, H_NOMINAL = 0, 1, 2, 3, 4, 5, 6
+R_GRACE, R_DELTA, R_TAU, R_CRITERION, R_LEAF, R_BOUND, R_MIN_SHARE, R_NULL, R_POINTS = 0, 1, 2, 3, 4, 5, 6, 7, 8
+R_BINARY, R_BAYES_FROM, R_PRUNE, R_DROP_POOR, R_LEAF_RANGE = 9, 10, 11, 12, 13
+MAJORITY, BAYES, ADAPTIVE = 0, 1, 2
+NULL_ZERO, NULL_MINUS_INFINITY = 0, 1
+
+
+class Trees(NamedTuple):
+    """The tables in one bundle, for what is done now and then.
+
+    What is done for every row takes the tables it needs as plain arrays: Numba counts references to every table of a
+    bundle at every call, which would double the time of a row.
+    """
+
+    nodes: Nodes
+    tally: Floats
+    stats: Floats
+    watched: Watched
+    layout: Ints
+    rng: Seeds
+    head: Ints
+    rules: Floats
+
+
+@inlined
+def n_classes(p: Trees) -> int:
+    """Room for classes."""
+    return int(p.tally.shape[1] - 1)
+
+
+# -- finding a leaf ---------------------------------------------------------------------------------------------------
+
+
+@called
+def heavier(tally: Floats, first: int, k: int) -> int:
+    """Find the branch through which most weight passed (the first among equals)."""
+    best = first
+    for i in range(first + 1, first + k):
+        if tally[i, 0] > tally[best, 0]:
+            best = i
+    return best
+
+
+@inlined
+def branch(nodes: Nodes, tally: Floats, i: int, f: int, X: Floats, r: int) -> int:
+    """Find the child of inner node i, which tests feature code f, that row r goes to."""
+    t = nodes[i]["threshold"]
+    left = nodes[i]["left"]
+    if f >= 0:
+        v = X[r, f]
+        if v <= t:
+            return int(left)
+        return left + 1 if v > t else heavier(tally, left, 2)
+    v = X[r, -2 - f]
+    if t >= 0.0:
+        return heavier(tally, left, 2) if v != v else left + int(v != t)
+    return left + int(v) if v < -t else heavier(tally, left, int(-t))
+
+
+@inlined
+def find(nodes: Nodes, tally: Floats, root: int, X: Floats, r: int, w: float) -> tuple[int, int]:
+    """Find the leaf of row r and its parent (-1: none); add weight w > 0 to every node on the way."""
+    i, parent = root, -1
+    while True:
+        if w > 0.0:
+            tally[i, 0] += w
+        f = nodes[i]["feature"]
+        if f == LEAF:
+            return i, parent
+        parent = i
+        i = branch(nodes, tally, i, f, X, r)
+
+
+@inlined
+def arity(nodes: Nodes, i: int) -> int:
+    """Number of children of inner node i."""
+    return int(-nodes[i]["threshold"]) if nodes[i]["feature"] < LEAF and nodes[i]["threshold"] < 0.0 else 2
+
+
+@inlined
+def majority(tally: Floats, i: int) -> int:
+    """Find the heaviest class of node i (the lowest code among equals)."""
+    best = 0
+    for c in range(1, tally.shape[1] - 1):
+        if tally[i, 1 + c] > tally[i, 1 + best]:
+            best = c
+    return best
+
+
+# -- taking and giving back nodes and slots ---------------------------------------------------------------------------
+
+
+@called
+def draw(p: Trees, t: int, slot: int) -> None:
+    """Choose the attributes that a leaf of tree t watches, and empty their blocks."""
+    m, d = p.watched.shape[1], p.layout.shape[1]
+    if m == d:
+        chosen = np.arange(d)
+    else:
+        chosen = np.empty(m, dtype=np.int64)
+        choose(p.rng, t, d, chosen)
+    start = HEADER
+    for j in range(m):
+        f = chosen[j]
+        p.watched[slot, j, 0] = f
+        p.watched[slot, j, 1] = start
+        clear_block(p.stats, slot, start, p.layout[ROOM, f], n_classes(p))
+        start += block_size(p.layout[ROOM, f], n_classes(p))
+
+
+@called
+def wake(p: Trees, t: int, i: int, weight: float) -> int:
+    """Give leaf i of tree t, which held ``weight`` before this row, a slot to observe with."""
+    slot = p.head[H_FREE_SLOT]
+    if slot >= 0:
+        p.head[H_FREE_SLOT] = p.watched[slot, 0, 0]
+    else:
+        slot = p.head[H_SLOTS]
+        p.head[H_SLOTS] += 1
+    p.stats[slot, LAST] = weight
+    p.stats[slot, MAJORITY_RIGHT] = 0.0
+    p.stats[slot, BAYES_RIGHT] = 0.0
+    draw(p, t, slot)
+    p.nodes[i]["left"] = slot
+    return int(slot)
+
+
+@inlined
+def release(watched: Watched, head: Ints, slot: int) -> None:
+    """Put a slot on the free list."""
+    watched[slot, 0, 0] = head[H_FREE_SLOT]
+    head[H_FREE_SLOT] = slot
+
+
+@inlined
+def take_nodes(p: Trees, k: int) -> int:
+    """Take k nodes side by side: a freed pair, or new ones (an even number, so that all can be freed as pairs)."""
+    if k == 2 and p.head[H_FREE] >= 0:
+        first = p.head[H_FREE]
+        p.head[H_FREE] = p.nodes[first]["left"]
+        return int(first)
+    first = p.head[H_NODES]
+    p.head[H_NODES] += k + k % 2
+    return int(first)
+
+
+@called
+def clear_tree(p: Trees, t: int) -> None:
+    """Make tree t a single leaf that has seen nothing; its nodes and slots are free for others."""
+    stack = np.empty(p.head[H_NODES], dtype=np.int64)
+    freed = np.empty(p.head[H_NODES], dtype=np.int64)
+    n_freed = 0
+    stack[0], depth = t, 1
+    while depth > 0:
+        depth -= 1
+        i = stack[depth]
+        left = p.nodes[i]["left"]
+        if p.nodes[i]["feature"] == LEAF:
+            if left >= 0:
+                release(p.watched, p.head, left)
+            continue
+        for pair in range(left, left + arity(p.nodes, i), 2):
+            freed[n_freed] = pair
+            n_freed += 1
+        for child in range(left, left + arity(p.nodes, i)):
+            stack[depth] = child
+            depth += 1
+    for k in range(n_freed):  # the free list runs through the nodes: only now that all are read
+        p.nodes[freed[k]]["left"] = p.head[H_FREE]
+        p.head[H_FREE] = freed[k]
+    p.nodes[t]["feature"] = LEAF
+    p.nodes[t]["left"] = FRESH
+    p.nodes[t]["threshold"] = 0.0
+    p.tally[t, :] = 0.0

@@ -1,0 +1,158 @@
+"""The commands as a person types them."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import thalweg
+from thalweg import cli
+
+
+@pytest.fixture
+def run(capsys, monkeypatch):  # type: ignore[no-untyped-def]
+    """Run a command in this process; give exit code, standard output and standard error."""
+
+    def command(*words: object) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["thalweg", *map(str, words)])
+        with pytest.raises(SystemExit) as stop:
+            cli.main()
+        out, err = capsys.readouterr()
+        return int(stop.value.code or 0), out, err
+
+    return command
+
+
+PROMISED = {
+    "learner", "params", "stream", "rows", "accuracy", "kappa", "seconds", "rows_per_second", "state_bytes", "drifts",
+    "labels_used", "version",
+}  # fmt: skip
+
+
+def test_run_prints_one_json_object(run) -> None:  # type: ignore[no-untyped-def]
+    code, out, err = run("run", "hoeffding-tree", "sea", "--limit", 3000, "--json", "-", "--set", "grace_period=100")
+    assert (code, err) == (0, "")
+    result = json.loads(out)
+    assert set(result) >= PROMISED
+    assert result["learner"] == "hoeffding-tree"
+    assert result["stream"] == "sea"
+    assert result["rows"] == result["labels_used"] == 3000
+    assert result["params"]["grace_period"] == 100
+    assert result["version"] == thalweg.__version__
+
+
+def test_run_prints_a_table_and_writes_files(run, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    model, picture, numbers = tmp_path / "m.safetensors", tmp_path / "p.png", tmp_path / "r.json"
+    code, out, _ = run("run", "naive-bayes", "agrawal(function=3)", "--limit", 3000, "--save", model, "--plot", picture,
+                       "--json", numbers)  # fmt: skip
+    assert code == 0
+    assert "accuracy" in out
+    assert picture.read_bytes()[:4] == b"\x89PNG"
+    assert json.loads(numbers.read_text("utf-8"))["rows"] == 3000
+    assert isinstance(thalweg.load(model), thalweg.NaiveBayes)
+
+
+def test_seed_reaches_stream_and_learner(run) -> None:  # type: ignore[no-untyped-def]
+    def accuracy(*more: object) -> float:
+        words = ("run", "naive-bayes", "sea", "--limit", 2000, "--json", "-", *more)
+        return float(json.loads(run(*words)[1])["accuracy"])
+
+    assert accuracy("--seed", 5) == accuracy("--seed", 5)
+    assert accuracy("--seed", 5) != accuracy("--seed", 6)
+
+
+def test_a_file_with_a_target(run, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    rng = np.random.default_rng(0)
+    lines = [f"{a:.4f},{c},{'yes' if a > 0 else 'no'}" for a, c in zip(rng.normal(size=500), "rgb" * 200, strict=False)]
+    file = tmp_path / "own.csv"
+    file.write_text("\n".join(["size,colour,class", *lines]) + "\n", encoding="utf-8")
+    code, out, _ = run("run", "hoeffding-tree", file, "--target", "class", "--json", "-")
+    assert code == 0
+    result = json.loads(out)
+    assert result["rows"] == 500
+    assert result["accuracy"] > 0.8
+
+
+def test_delay_uses_fewer_labels(run) -> None:  # type: ignore[no-untyped-def]
+    out = run("run", "majority", "sea", "--limit", 1000, "--delay", 100, "--json", "-")[1]
+    assert json.loads(out)["labels_used"] == 900
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (("run", "hoefding-tree", "sea"), "did you mean 'hoeffding-tree'?"),
+        (("run", "hoeffding-tree", "hyperplan"), "did you mean 'hyperplane'?"),
+        (("run", "hoeffding-tree", "sea", "--set", "detla=1"), "did you mean 'delta'?"),
+        (("run", "hoeffding-tree", "sea", "--set", "delta=2"), "delta must lie in (0, 1), got 2"),
+        (("run", "hoeffding-tree", "sea", "--set", "delta=abc"), "delta must be a number"),
+        (("run", "hoeffding-tree", "sea", "--set", "delta"), "name=value"),
+        (("run", "hoeffding-tree", "sea(function=9)"), "function"),
+        (("run", "hoeffding-tree", "sea(function=)"), "must read like"),
+        (("run", "hoeffding-tree", "sea", "--limit", "-1"), "--limit"),
+        (("run", "hoeffding-tree", "sea", "--limit", "many"), "--limit"),
+        (("run", "hoeffding-tree", "sea", "--colour", "red"), "--colour"),
+        (("run", "hoeffding-tree"), "Missing argument"),
+        (("run", "hoeffding-tree", "nowhere.csv", "--target", "y"), "nowhere.csv"),
+        (("run", "hoeffding-tree", "nowhere.csv"), "--target must name the column"),
+        (("run", "hoeffding-tree", "electricity"), "THALWEG_DATA"),
+        (("run", "majority", "sea", "--limit", 100, "--plot", "picture.xyz"), "picture.xyz"),
+        (("walk",), "No such command"),
+    ],
+)
+def test_errors_are_one_line_and_exit_2(run, words, sentence, monkeypatch) -> None:  # type: ignore[no-untyped-def]
+    monkeypatch.delenv("THALWEG_DATA", raising=False)
+    code, out, err = run(*words)
+    assert code == 2
+    assert out == ""
+    assert err.startswith("thalweg: ")
+    assert err.count("\n") == 1
+    assert sentence in err
+
+
+def test_list_names_everything(run) -> None:  # type: ignore[no-untyped-def]
+    code, out, _ = run("list")
+    assert code == 0
+    for word in ("hoeffding-tree", "no-change", "rbf-drift", "electricity", "adwin", "kappa"):
+        assert word in out
+
+
+def test_version_and_help(run) -> None:  # type: ignore[no-untyped-def]
+    assert run("--version")[1].strip() == thalweg.__version__
+    assert "demo" in run("--help")[1]
+    assert "demo" in run()[1]
+
+
+def test_demo_writes_a_picture_and_a_page(run, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    code, out, _ = run("demo", "--rows", 4000, "--folder", tmp_path)
+    assert code == 0
+    assert "hoeffding-tree" in out
+    assert (tmp_path / "thalweg-demo.png").read_bytes()[:4] == b"\x89PNG"
+    page = (tmp_path / "thalweg-demo.html").read_text("utf-8")
+    assert "<svg" in page
+    assert "http" not in page.replace("http://www.w3.org", "").replace("http://purl.org", "").replace(
+        "http://creativecommons.org", ""
+    ).replace("https://matplotlib.org", "")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals differ on Windows")
+def test_ctrl_c_then_resume_gives_the_same_result(tmp_path: Path) -> None:
+    checkpoint, whole = tmp_path / "run.checkpoint", tmp_path / "whole.json"
+    base = [sys.executable, "-m", "thalweg.cli", "run", "hoeffding-tree", "rbf-drift", "--limit", "3000000"]
+    process = subprocess.Popen([*base, "--resume", checkpoint], stderr=subprocess.PIPE, text=True)
+    time.sleep(3.0)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 130, err
+    assert "interrupted; saved after" in err
+    resumed = subprocess.run([*base, "--resume", checkpoint, "--json", "-"], capture_output=True, text=True, check=True)
+    subprocess.run([*base, "--json", whole], capture_output=True, check=True)
+    a, b = json.loads(resumed.stdout), json.loads(whole.read_text("utf-8"))
+    for key in ("rows", "accuracy", "kappa", "final", "recent", "confusion", "state_bytes"):
+        assert a[key] == b[key], key
