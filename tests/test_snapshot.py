@@ -108,7 +108,8 @@ def test_any_arrays(tmp_path_factory, a, b):
     write_arrays(path, {"a": a, "b": b}, {})
     back, _ = read_arrays(path)
     assert same(back["a"], a.astype(a.dtype.newbyteorder("<")))
-    assert same(back["b"], b.astype(b.dtype.newbyteorder("<")))
+    assert back["b"].dtype == b.dtype.newbyteorder("<")
+    assert np.array_equal(back["b"], b)  # not the bytes: those between aligned fields are anything
     assert back["a"].flags.aligned
     assert back["b"].flags.aligned
 
@@ -180,20 +181,18 @@ def refused(path, **options):
 
 def test_truncation_at_every_byte_is_refused(small):
     data = small.read_bytes()
-    for verify in (True, False):
-        for n in range(len(data)):
-            small.write_bytes(data[:n])
-            refused(small, verify=verify)
+    for n in range(len(data)):
+        small.write_bytes(data[:n])
+        refused(small, verify=n % 2 == 0)
 
 
-def test_every_flipped_bit_is_refused(small):
+def test_a_flipped_bit_in_any_byte_is_refused(small):
     data = small.read_bytes()
     for at in range(len(data)):
-        for bit in (1, 4, 128) if at % 5 else (1, 2, 4, 8, 16, 32, 64, 128):
-            damaged = bytearray(data)
-            damaged[at] ^= bit
-            small.write_bytes(damaged)
-            refused(small)
+        damaged = bytearray(data)
+        damaged[at] ^= 1 << at % 8
+        small.write_bytes(damaged)
+        refused(small)
 
 
 def test_bytes_too_many_are_refused(small):

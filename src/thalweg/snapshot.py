@@ -88,9 +88,11 @@ def _make(header: Any, cls: type[Any] | None) -> Any:
 
 
 def _to_json(what: str, value: Any) -> Any:
-    """Write a parameter: plain values and lists of them, tuples, and other objects that can be saved."""
+    """Write a parameter: plain values and lists of them, tuples, paths, schemas, and objects that can be saved."""
     if isinstance(value, np.generic):
         value = value.item()
+    if isinstance(value, os.PathLike):
+        value = os.fspath(value)
     if value is None or isinstance(value, (str, bool, int)):
         return value
     if isinstance(value, numbers.Real) and math.isfinite(value):
@@ -98,6 +100,8 @@ def _to_json(what: str, value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         items = [_to_json(what, v) for v in value]
         return items if isinstance(value, list) else {"tuple": items}
+    if isinstance(value, Schema):
+        return {"schema": json.loads(value.to_json())}
     if isinstance(value, Stateful) and hasattr(value, "get_params"):
         return _describe(value)
     raise TypeError(f"{what} must be text, a finite number, True, False, None, or a list of these, got {value!r:.80}")
@@ -106,6 +110,10 @@ def _to_json(what: str, value: Any) -> Any:
 def _from_json(value: Any) -> Any:
     if isinstance(value, list):
         return [_from_json(v) for v in value]
-    if isinstance(value, dict):
-        return tuple(_from_json(v) for v in value["tuple"]) if "tuple" in value else _make(value, None)
-    return value
+    if not isinstance(value, dict):
+        return value
+    if "tuple" in value:
+        return tuple(_from_json(v) for v in value["tuple"])
+    if "schema" in value:
+        return Schema.from_json(json.dumps(value["schema"]))
+    return _make(value, None)

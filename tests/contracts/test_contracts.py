@@ -1,14 +1,37 @@
 """Every registered class keeps every promise: registry × checks."""
 
+import numpy as np
 import pytest
 
-from thalweg import checks, registry
-from thalweg.streams.drift import DriftStream
+from thalweg import SEA, CSVStream, DriftStream, Feature, ParquetStream, Schema, checks, registry
 
-SEA = registry.STREAMS["sea"].make
-STREAMS = {name: entry.make for name, entry in registry.STREAMS.items()} | {
-    "drift": lambda: DriftStream(SEA(function=1, seed=1), SEA(function=3, seed=2), 500, 200),
-}
+FILES = ("csv", "csv with a schema", "parquet")
+STREAMS = (*registry.STREAMS, "drift", *FILES)
+
+
+@pytest.fixture(scope="module")
+def makers(tmp_path_factory):
+    """What makes a stream of each name; those of files read a table of 1,500 records."""
+    pa = pytest.importorskip("pyarrow")
+    from pyarrow import csv, parquet
+
+    rng = np.random.default_rng(0)
+    words = np.array(["red", "green", "blue"])
+    columns = {
+        "size": rng.normal(size=1500),
+        "colour": words[rng.integers(0, 3, 1500)],
+        "class": rng.random(1500) < 0.4,
+    }
+    folder = tmp_path_factory.mktemp("streams")
+    csv.write_csv(pa.table(columns), folder / "table.csv")
+    parquet.write_table(pa.table(columns), folder / "table.parquet", row_group_size=400)
+    schema = Schema((Feature("size"), Feature("colour", values=tuple(words.tolist()))))
+    return {name: entry.make for name, entry in registry.STREAMS.items()} | {
+        "drift": lambda: DriftStream(SEA(function=1, seed=1), SEA(function=3, seed=2), 500, 200),
+        "csv": lambda: CSVStream(folder / "table.csv"),
+        "csv with a schema": lambda: CSVStream(str(folder / "table.csv"), schema=schema),
+        "parquet": lambda: ParquetStream(folder / "table.parquet"),
+    }
 
 
 def named(check):
@@ -29,5 +52,5 @@ def test_detector(name, check):
 
 @pytest.mark.parametrize("check", checks.STREAM_CHECKS, ids=named)
 @pytest.mark.parametrize("name", STREAMS)
-def test_stream(name, check):
-    check(STREAMS[name])
+def test_stream(makers, name, check):
+    check(makers[name])

@@ -106,8 +106,8 @@ def leaves(pool, root=0):
 
 def follow(tree, twin, X, y, w=None):
     """Give every row to both, the test before the training; check every answer, every split and when it happened."""
-    splits = []
-    used = 1
+    splits, before = [], len(twin.splits)
+    used = int(tree._pool.head[p.H_NODES]) if tree._started else 1
     for r in range(len(X)):
         x = X[r].tolist()
         weight = 1.0 if w is None else float(w[r])
@@ -119,8 +119,8 @@ def follow(tree, twin, X, y, w=None):
         twin.learn(x, int(y[r]), weight)
         if tree._started and tree._pool.head[p.H_NODES] != used:
             used = int(tree._pool.head[p.H_NODES])
-            splits.append(r + 1)
-        assert len(splits) == len(twin.splits), f"row {r}: twin {twin.splits[-1:]}, compiled {structure(tree._pool)}"
-    assert splits == [row for row, *_ in twin.splits]
+            splits.append(twin.rows)
+        assert len(splits) == len(twin.splits) - before, f"row {r}: twin {twin.splits[-1:]}, compiled {structure(tree._pool)}"
+    assert splits == [row for row, *_ in twin.splits[before:]]
     assert structure(tree._pool) == twin.structure()
     return len(splits)

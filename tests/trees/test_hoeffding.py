@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from growing import by_appearance, declared, follow, mixed_stream, numeric_stream, structure
+from growing import by_appearance, declared, follow, leaves, mixed_stream, numeric_stream, structure
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from twins.hoeffding import SlowHoeffdingTree
@@ -18,9 +18,9 @@ MIXED = (None, 3, None, 5, 2)
 @pytest.mark.parametrize("criterion", ["gain", "gini"])
 @pytest.mark.parametrize("classes", [2, 5])
 def test_numbers(classes, criterion, leaf, null_merit):
-    X, y = numeric_stream(classes, 2000, classes=classes)
+    X, y = numeric_stream(classes, 1300, classes=classes)
     options = EAGER | {"criterion": criterion, "leaf": leaf, "null_merit": null_merit}
-    assert follow(HoeffdingTree(**options), SlowHoeffdingTree([None] * 5, **options), X, y) > 10
+    assert follow(HoeffdingTree(**options), SlowHoeffdingTree([None] * 5, **options), X, y) > 7
 
 
 @pytest.mark.parametrize("leaf_range", [True, False])
@@ -28,7 +28,7 @@ def test_numbers(classes, criterion, leaf, null_merit):
 @pytest.mark.parametrize("leaf", ["adaptive", "bayes"])
 @pytest.mark.parametrize("criterion", ["gain", "gini"])
 def test_numbers_and_nominal_values(criterion, leaf, binary_splits, leaf_range):
-    X, y = mixed_stream(3, 1500, MIXED)
+    X, y = mixed_stream(3, 1200, MIXED)
     options = EAGER | {
         "criterion": criterion, "leaf": leaf, "binary_splits": binary_splits, "leaf_range": leaf_range
     }  # fmt: skip
@@ -72,16 +72,15 @@ def test_new_classes_in_mid_stream(leaf, leaf_range):
 @pytest.mark.parametrize(
     ("rows", "options"),
     [
-        (1500, {"bayes_from": 40.0, "leaf": "bayes"}),
-        (1500, {"min_branch_share": 0.3}),
-        (1500, {"min_branch_share": 0.0}),
-        (1500, {"n_split_points": 1}),
-        (1500, {"n_split_points": 37}),
-        (1500, {"prune": False}),
-        (1500, {"prune": False, "criterion": "gini"}),
-        (1500, {"drop_poor": True, "leaf": "majority", "tau": 0.02}),
+        (1000, {"bayes_from": 40.0, "leaf": "bayes"}),
+        (1000, {"min_branch_share": 0.3}),
+        (1000, {"min_branch_share": 0.0}),
+        (1000, {"n_split_points": 1}),
+        (1000, {"n_split_points": 37}),
+        (1000, {"prune": False}),
+        (1000, {"prune": False, "criterion": "gini"}),
         (3000, {"bound": "mcdiarmid", "criterion": "gini", "tau": 0.6}),
-        (1500, {"grace_period": 7.5}),
+        (1000, {"grace_period": 7.5}),
     ],
     ids=str,
 )
@@ -89,6 +88,38 @@ def test_the_other_options(rows, options):
     X, y = mixed_stream(9, rows, MIXED, noise=0.05)
     options = EAGER | options
     assert follow(declared(MIXED, **options), SlowHoeffdingTree(MIXED, **options), X, y) > 3
+
+
+def test_poor_attributes_are_dropped():
+    X, y = numeric_stream(11, 2500, d=6, noise=0.2)
+    options = EAGER | {"leaf": "majority", "drop_poor": True, "tau": 0.1}
+    tree, twin = HoeffdingTree(**options), SlowHoeffdingTree([None] * 6, **options)
+    assert follow(tree, twin, X, y) > 3
+    slots = [int(tree._pool.nodes[i]["left"]) for i in leaves(tree._pool)]
+    dropped = [int((tree._pool.watched[slot, :, 0] < 0).sum()) for slot in slots if slot >= 0]
+    assert max(dropped) >= 1
+    assert dropped == [6 - len(leaf.observers) for leaf in twin.leaves() if leaf.observers is not None]
+
+
+@pytest.mark.parametrize("leaf", ["adaptive", "bayes"])
+def test_naive_bayes_needs_its_poor_attributes(leaf):
+    X, y = numeric_stream(11, 2500, d=6, noise=0.2)
+    plain = HoeffdingTree(**EAGER, leaf=leaf).test_then_train(X, y)
+    assert np.array_equal(HoeffdingTree(**EAGER, leaf=leaf, drop_poor=True).test_then_train(X, y), plain)
+
+
+def test_an_attribute_of_which_nothing_is_known_is_not_dropped():
+    rng = np.random.default_rng(12)
+    y = rng.integers(0, 2, 2000)
+    fair = y + 0.6 * rng.normal(size=2000)
+    X = np.column_stack([y + 0.01 * rng.normal(size=2000), fair, fair, rng.normal(size=2000)])
+    X[:500, 0] = np.nan  # the best attribute comes late; two that are equal keep the leaf undecided, the last is poor
+    options = {"grace_period": 50, "delta": 0.1, "tau": 0.0, "leaf": "majority", "drop_poor": True}
+    tree, twin = HoeffdingTree(**options), SlowHoeffdingTree([None] * 4, **options)
+    follow(tree, twin, X[:500], by_appearance(y)[:500])
+    assert tree._pool.watched[0, :, 0].tolist() == [0, 1, 2, -1]
+    follow(tree, twin, X[500:], by_appearance(y)[500:])
+    assert structure(tree._pool)[0] == 0
 
 
 @pytest.mark.parametrize("chunk", [1, 40, 1000])

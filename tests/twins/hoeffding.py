@@ -210,11 +210,15 @@ class SlowHoeffdingTree:
     def join(self, value):
         """Add an attribute: leaves that watch all of them watch it too."""
         self.values.append(value)
-        for leaf in _leaves(self.root):
+        for leaf in self.leaves():
             if leaf.observers is not None and (self.subspace is None or len(leaf.observers) < self.subspace):
                 leaf.observers[len(self.values) - 1] = NumericObserver() if value is None else NominalObserver()
 
     # -- looking ------------------------------------------------------------------------------------------------------
+
+    def leaves(self):
+        """All leaves, from left to right."""
+        return _leaves(self.root)
 
     def structure(self):
         """The tree as nested tuples: (feature, test, branches), or None for a leaf."""

@@ -103,8 +103,7 @@ class Classifier(ABC):
         sample_weight: a number ≥ 0 for each row. classes: labels that are known beforehand, as in scikit-learn;
         never needed, new ones join as they appear.
         """
-        X, codes, w, known = self._admit(X, y, sample_weight, classes)
-        self._play(X, codes, w, ~np.arange(len(X)), _NO_PROBA, known)
+        self._carry_out(X, y, sample_weight, predict=False, classes=classes)
         return self
 
     def predict_proba(self, X: Any) -> Floats:
@@ -126,14 +125,7 @@ class Classifier(ABC):
 
         A class that a row could not know yet has probability 0 in that row.
         """
-        X, codes, w, known = self._admit(X, y, sample_weight, None)
-        n = len(X)
-        events = np.empty(2 * n, dtype=np.int64)
-        events[0::2] = np.arange(n)
-        events[1::2] = ~np.arange(n)
-        out = np.zeros((n, len(self._labels)))
-        self._play(X, codes, w, events, out, known)
-        return out
+        return self._carry_out(X, y, sample_weight)
 
     def play(self, X: Any, y: Any, events: Any, sample_weight: Any = None) -> Floats:
         """Predict and learn rows in any order: event e ≥ 0 predicts row e, event ~e learns it. For late labels.
@@ -141,23 +133,10 @@ class Classifier(ABC):
         The label of a row that is not learned is not looked at; a row that is not predicted has probability 0.
         """
         order = np.ascontiguousarray(events, dtype=np.int64)
-        y = sequence(y)
         n = len(y)
         if order.ndim != 1 or (order.size and (order.max() >= n or order.min() < -n)):
             raise ValueError(f"events must be row numbers e or ~e of the {n} rows")
-        learned = ~order[order < 0]
-        X, schema = door.rows(X, self._schema, missing=self.missing == "native", learning=True)
-        if len(X) != n:
-            raise ValueError(f"y must hold a label for each of the {len(X)} rows of X, got {n}")
-        w = door.weights(sample_weight, n)
-        codes = np.full(n, -1, dtype=np.int64)
-        known = len(self._labels)
-        codes[learned], new = self._labels.read(y[learned])
-        self._labels.admit(new)
-        self._meet(schema)
-        out = np.zeros((n, len(self._labels)))
-        self._play(X, codes, w, order, out, known)
-        return out
+        return self._carry_out(X, y, sample_weight, order)
 
     # -- one record ---------------------------------------------------------------------------------------------------
 
@@ -373,28 +352,48 @@ class Classifier(ABC):
 
     # -- inside -------------------------------------------------------------------------------------------------------
 
-    def _admit(self, X: Any, y: Any, w: Any, classes: Any) -> tuple[Floats, Ints, Floats, int]:
-        """Pass everything through the door; only then change anything."""
+    def _carry_out(
+        self, X: Any, y: Any, w: Any, events: Ints | None = None, *, predict: bool = True, classes: Any = None
+    ) -> Floats:
+        """Pass everything through the door; only then change anything; then play the events.
+
+        events: None: learn the rows in order, each predicted before if ``predict``.
+        """
         X, schema = door.rows(X, self._schema, missing=self.missing == "native", learning=True)
         if y is None:
             raise ValueError("y must hold a label for each row, got None")
-        y = sequence(y)
-        if len(y) != len(X):
-            raise ValueError(f"y must hold a label for each of the {len(X)} rows of X, got {len(y)}")
-        weights = door.weights(w, len(X))
-        if w is not None and not weights.all():  # a row of weight 0 changes nothing
-            keep = weights > 0.0
-            X, y, weights = X[keep], y[keep], weights[keep]
+        y, n = sequence(y), len(X)
+        if len(y) != n:
+            raise ValueError(f"y must hold a label for each of the {n} rows of X, got {len(y)}")
+        weights = door.weights(w, n)
+        in_order = events is None
+        if events is None:
+            each = np.arange(n)
+            events = np.stack([each, ~each], axis=1).reshape(-1) if predict else ~each
+        if w is not None and not weights.all():  # a row of weight 0 changes nothing: it is not learned
+            events = events[(events >= 0) | (weights[np.maximum(events, ~events)] > 0.0)]
+            in_order = False
         labels = self._labels
         if classes is not None:
             labels = self._labels.copy()
             labels.admit(labels.read(classes, "classes")[1])
-        codes, new = labels.read(y)
         known = len(labels)
+        if in_order:
+            codes, new = labels.read(y)
+        else:
+            learned = ~events[events < 0]
+            codes = np.full(n, -1, dtype=np.int64)
+            codes[learned], new = labels.read(y[learned])
         labels.admit(new)
         self._labels = labels
-        self._meet(schema)
-        return X, codes, weights, known
+        if (events < 0).any():
+            self._meet(schema)
+        out = np.zeros((n, len(labels)))
+        if self._started:
+            self._play(X, codes, weights, events, out, known)
+        elif known:
+            out[events] = 1.0 / known
+        return out
 
     def _settle(self, labels: Labels, schema: Schema | None, tables: State) -> None:
         """Continue from the parts of a learner with the same parameters."""

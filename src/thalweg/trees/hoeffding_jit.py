@@ -24,8 +24,6 @@ def play(nodes: Nodes, tally: Floats, stats: Floats, watched: Watched, layout: I
             write_proba(votes, known, out, e)
         else:
             r = ~e
-            if w[r] <= 0.0:
-                continue
             if not has_room(nodes, tally, stats, layout, head, X, r, y[r]):
                 return k
             known = max(known, y[r] + 1)
