@@ -34,6 +34,8 @@ _HOME = {
     "SEA": "streams.generators.sea",
     "Schema": "core.schema",
     "check_classifier": "checks",
+    "check_detector": "checks",
+    "check_stream": "checks",
     "load": "snapshot",
     "load_dataset": "streams.datasets",
     "prequential": "evaluate.prequential",
@@ -60,6 +62,8 @@ __all__ = [
     "Schema",
     "__version__",
     "check_classifier",
+    "check_detector",
+    "check_stream",
     "load",
     "load_dataset",
     "prequential",
@@ -70,7 +74,7 @@ if TYPE_CHECKING:
     from thalweg.baselines.majority import MajorityClass
     from thalweg.baselines.naive_bayes import NaiveBayes
     from thalweg.baselines.no_change import NoChange
-    from thalweg.checks import check_classifier
+    from thalweg.checks import check_classifier, check_detector, check_stream
     from thalweg.core.chunk import Chunk
     from thalweg.core.classifier import Classifier
     from thalweg.core.schema import Feature, Schema

@@ -158,7 +158,7 @@ def demo(
 
     with _progress(quiet=False) as watch:
         results = run_demo(rows, seed, watch)
-    _print(side_by_side(results))
+    _print(side_by_side(results, metrics=("accuracy", "kappa", "f1_macro", "auc")))
     for path in write_demo(results, folder):
         print(f"written: {path}")
 

@@ -49,6 +49,13 @@ def load(path: Path, *, cls: type[Any] | None = None) -> Any:
 
     cls: the class, where it is your own and not one of the library's. The tables of a learner stand on the file until
     they are written to, so loading is fast and the file is never changed.
+
+    >>> import tempfile
+    >>> from thalweg import MajorityClass
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save(MajorityClass().partial_fit([[0.0]], ["rain"]), f"{folder}/model.safetensors")
+    ...     load(f"{folder}/model.safetensors").predict_one([1.0])
+    'rain'
     """
     arrays, header = read_arrays(path)
     try:

@@ -1,14 +1,12 @@
-"""Let the tests import the slow twins (``from twins.hoeffding import …``) and find the real data."""
+"""Where the real data is."""
 
 import os
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "tests"))
 
 
 @pytest.fixture(scope="session")

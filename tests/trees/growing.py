@@ -120,7 +120,9 @@ def follow(tree, twin, X, y, w=None):
         if tree._started and tree._pool.head[p.H_NODES] != used:
             used = int(tree._pool.head[p.H_NODES])
             splits.append(twin.rows)
-        assert len(splits) == len(twin.splits) - before, f"row {r}: twin {twin.splits[-1:]}, compiled {structure(tree._pool)}"
+        assert len(splits) == len(twin.splits) - before, (
+            f"row {r}: twin {twin.splits[-1:]}, compiled {structure(tree._pool)}"
+        )
     assert splits == [row for row, *_ in twin.splits[before:]]
     assert structure(tree._pool) == twin.structure()
     return len(splits)

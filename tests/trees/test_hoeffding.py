@@ -5,9 +5,9 @@ import pytest
 from growing import by_appearance, declared, follow, leaves, mixed_stream, numeric_stream, structure
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from twins.hoeffding import SlowHoeffdingTree
 
 from thalweg import HoeffdingTree
+from twins.hoeffding import SlowHoeffdingTree
 
 EAGER = {"grace_period": 20, "delta": 0.1, "tau": 0.25}
 MIXED = (None, 3, None, 5, 2)

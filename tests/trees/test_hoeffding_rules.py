@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 from growing import declared, mixed_stream, numeric_stream, structure
-from twins.hoeffding import SlowHoeffdingTree
 
 from thalweg import HoeffdingTree
 from thalweg.trees import tables_jit as p
+from twins.hoeffding import SlowHoeffdingTree
 
 EAGER = {"grace_period": 20, "delta": 0.1, "tau": 0.25}
 NAN = float("nan")
@@ -47,7 +47,9 @@ def test_useless_attributes_never_split_without_ties(criterion):
     assert tree.n_leaves == 1
 
 
-@pytest.mark.parametrize(("grace_period", "delta", "rows"), [(200, 1e-7, 3400), (1, 1e-7, 3224), (50, 0.01, 950), (1, 0.01, 922)])
+@pytest.mark.parametrize(
+    ("grace_period", "delta", "rows"), [(200, 1e-7, 3400), (1, 1e-7, 3224), (50, 0.01, 950), (1, 0.01, 922)]
+)
 def test_equal_attributes_are_split_once_the_bound_is_below_tau(grace_period, delta, rows):
     good, y = two_groups(3500)
     X = np.column_stack([good, good])

@@ -64,10 +64,11 @@ class Gaussian:
     greatest: float = -math.inf
 
     def add(self, v, w):
-        """Take a value."""
+        """Take a value; the first one is the mean."""
+        first = self.weight == 0.0
         self.weight += w
         off = v - self.mean
-        self.mean += w * off / self.weight
+        self.mean = v if first else self.mean + w * off / self.weight
         self.m2 += w * off * (v - self.mean)
         self.least = min(self.least, v)
         self.greatest = max(self.greatest, v)

@@ -20,6 +20,7 @@ class MajorityClass(Classifier):
 
     missing = "native"
     bounded = True
+    blind = True
 
     __slots__ = ("_counts",)
 
@@ -35,4 +36,7 @@ class MajorityClass(Classifier):
         return {"counts": self._counts}
 
     def _adopt(self, tables: State, schema: Schema) -> None:
-        self._counts = tables["counts"]
+        counts = tables["counts"]
+        if counts.dtype != np.float64 or counts.ndim != 1:
+            raise ValueError("its table 'counts' has another type or shape")
+        self._counts = counts

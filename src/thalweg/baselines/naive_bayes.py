@@ -42,4 +42,4 @@ class NaiveBayes(Classifier):
         return self._pool.tables()
 
     def _adopt(self, tables: State, schema: Schema) -> None:
-        self._pool = Pool.adopt(_NEVER_SPLIT, tables, trees=1)
+        self._pool = Pool.adopt(_NEVER_SPLIT, tables, schema, trees=1)

@@ -20,6 +20,7 @@ class NoChange(Classifier):
 
     missing = "native"
     bounded = True
+    blind = True
 
     __slots__ = ("_last",)
 
@@ -33,4 +34,7 @@ class NoChange(Classifier):
         return {"last": self._last}
 
     def _adopt(self, tables: State, schema: Schema) -> None:
-        self._last = tables["last"]
+        last = tables["last"]
+        if last.dtype != np.int64 or last.shape != (1,):
+            raise ValueError("its table 'last' has another type or shape")
+        self._last = last

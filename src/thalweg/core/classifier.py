@@ -250,8 +250,10 @@ class Classifier(ABC):
                 raise ValueError(f"state must be what {type(self).__name__}.state() gave: it lacks the schema")
             try:
                 self._adopt(tables, schema)
-            except (KeyError, IndexError) as error:
+            except KeyError as error:
                 raise ValueError(f"state must be what {type(self).__name__}.state() gave: it lacks {error}") from None
+            except ValueError as error:
+                raise ValueError(f"state must be what {type(self).__name__}.state() gave: {error}") from None
         self._labels, self._schema, self._started = labels, schema, bool(tables)
 
     @property

@@ -62,7 +62,7 @@ class Table:
 
         table = RichTable(box=box.SIMPLE_HEAD, pad_edge=False)
         for i, name in enumerate(self.head):
-            table.add_column(Text(name), justify="left" if i == 0 else "right", no_wrap=i > 0)
+            table.add_column(Text(name), justify="left" if i == 0 else "right", no_wrap=True)
         for row in self.rows:
             table.add_row(*map(Text, row))
         title = [Text(self.title, style="bold")] * bool(self.title)
@@ -94,7 +94,7 @@ def one(result: "Result") -> Table:
         f"state {bytes_text(result.state_bytes)}, at most {bytes_text(result.peak_bytes)}",
         *_over_time(result),
         *[f"labels used: {result.labels_used:,} of {result.rows:,}"] * (result.labels_used != result.rows),
-        *[f"rows without a prediction: {100.0 * result.unpredicted:.2f} %"] * (result.unpredicted > 0.0),
+        *[f"rows without a prediction: {100.0 * result.unpredicted:.2f} %"] * (result.unpredicted >= 5e-5),
         *[f"known drifts at {_positions(result.drifts)}"] * bool(result.drifts),
         *[f"drifts detected at {_positions(result.detected)}"] * bool(result.detected),
         *[f"stopped early: {result.stopped}"] * (result.stopped not in ("end", "limit")),

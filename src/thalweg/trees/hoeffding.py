@@ -40,7 +40,7 @@ class HoeffdingTree(Classifier):
     >>> chunk = SEA(seed=1).read(10_000)
     >>> tree = HoeffdingTree()
     >>> proba = tree.test_then_train(chunk.X, chunk.y)
-    >>> bool((proba.argmax(axis=1) == chunk.y).mean() > 0.8)
+    >>> bool((tree.classes_[proba.argmax(axis=1)] == chunk.y).mean() > 0.8)
     True
     """
 
@@ -131,7 +131,7 @@ class HoeffdingTree(Classifier):
         return self._pool.tables()
 
     def _adopt(self, tables: State, schema: Schema) -> None:
-        self._pool = Pool.adopt(self._rules(), tables, trees=1)
+        self._pool = Pool.adopt(self._rules(), tables, schema, trees=1)
 
     # -- looking at it ------------------------------------------------------------------------------------------------
 

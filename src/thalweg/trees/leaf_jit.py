@@ -90,7 +90,7 @@ def observe_number(stats: Floats, slot: int, a: int, classes: int, v: float, w: 
     total = stats[slot, a] + w
     mean = stats[slot, a + MEAN * classes]
     off = v - mean
-    mean += w * off / total
+    mean = v if total == w else mean + w * off / total  # exact for the first value: w * v / w need not be v
     m2 = stats[slot, a + M2 * classes] + w * off * (v - mean)
     stats[slot, a] = total
     stats[slot, a + MEAN * classes] = mean

@@ -1,9 +1,10 @@
 """Moving house: all trees of a pool into larger, smaller or wider tables; and putting leaves to sleep."""
 
 import numpy as np
+from numpy.typing import NDArray
 
-from thalweg.jit.compile import compiled
-from thalweg.trees.leaf_jit import HEADER, NUMERIC_COLUMNS, ROOM, Floats, Ints, Watched, block_size, clear_block
+from thalweg.jit.compile import called, compiled
+from thalweg.trees.leaf_jit import HEADER, HUGE, NUMERIC_COLUMNS, ROOM, Floats, Ints, Watched, block_size, clear_block
 from thalweg.trees.tables_jit import (
     FRESH,
     H_FREE,
@@ -159,3 +160,75 @@ def relayout(
                     for c in range(classes):
                         new_stats[slot, start + 1 + k * new_classes + c] = stats[slot, old + 1 + k * classes + c]
             start += block_size(room, new_classes)
+
+
+@compiled
+def sound(nodes: Nodes, stats: Floats, watched: Watched, layout: Ints, head: Ints, classes: int, trees: int) -> bool:
+    """Can tables that came from outside be used without leaving them? Every index is within, every node used once."""
+    d = layout.shape[1]
+    used = np.zeros(len(nodes), dtype=np.bool_)
+    taken = np.zeros(len(stats), dtype=np.bool_)
+    if not (trees <= head[H_NODES] <= len(nodes) and 0 <= head[H_SLOTS] <= len(stats)):
+        return False
+    for t in range(trees):
+        used[t] = True
+    stack = np.empty(len(nodes), dtype=np.int64)
+    for t in range(trees):
+        stack[0], depth = t, 1
+        while depth > 0:
+            depth -= 1
+            i = stack[depth]
+            f, left = nodes[i]["feature"], nodes[i]["left"]
+            if f == LEAF:
+                if left < IDLE or left >= head[H_SLOTS]:
+                    return False
+                if left >= 0:
+                    if taken[left] or not sound_slot(stats, watched, layout, left, classes):
+                        return False
+                    taken[left] = True
+                continue
+            threshold = nodes[i]["threshold"]
+            if f >= d or -2 - f >= d:
+                return False
+            if f < LEAF and (layout[ROOM, -2 - f] == 0 or not -HUGE < threshold < HUGE):
+                return False
+            k = arity(nodes, i)
+            if left < trees or k < 2 or left + k > head[H_NODES]:
+                return False
+            for child in range(left, left + k):
+                if used[child]:
+                    return False
+                used[child] = True
+                stack[depth] = child
+                depth += 1
+    return sound_lists(nodes, watched, head, used, taken)
+
+
+@called
+def sound_slot(stats: Floats, watched: Watched, layout: Ints, slot: int, classes: int) -> bool:
+    """Do the blocks of a leaf lie within its row?"""
+    for j in range(watched.shape[1]):
+        f, start = watched[slot, j, 0], watched[slot, j, 1]
+        if f < 0:
+            continue
+        if f >= layout.shape[1] or start < HEADER or start + block_size(layout[ROOM, f], classes) > stats.shape[1]:
+            return False
+    return True
+
+
+@called
+def sound_lists(nodes: Nodes, watched: Watched, head: Ints, used: NDArray[np.bool_], taken: NDArray[np.bool_]) -> bool:
+    """Do the free lists hold only what no tree uses, each once?"""
+    i = head[H_FREE]
+    while i >= 0:
+        if i + 1 >= head[H_NODES] or used[i] or used[i + 1]:
+            return False
+        used[i] = True
+        i = nodes[i]["left"]
+    slot = head[H_FREE_SLOT]
+    while slot >= 0:
+        if slot >= head[H_SLOTS] or taken[slot]:
+            return False
+        taken[slot] = True
+        slot = watched[slot, 0, 0]
+    return True

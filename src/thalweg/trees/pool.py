@@ -82,14 +82,41 @@ class Pool:
         self.watched = np.zeros((slots, self._m(layout), 2), dtype=np.int32)
 
     @classmethod
-    def adopt(cls, rules: Rules, tables: State, trees: int) -> "Pool":
-        """Continue from tables that ``tables()`` gave."""
+    def adopt(cls, rules: Rules, tables: State, schema: Schema, trees: int) -> "Pool":
+        """Continue from tables that ``tables()`` gave; others are refused, whatever they hold."""
         self = cls.__new__(cls)
         self.trees = trees
         self._take_rules(rules)
         for name in cls.TABLES:
             setattr(self, name, tables[name])
+        self._check(schema)
         return self
+
+    def _check(self, schema: Schema) -> None:
+        """Refuse tables that no pool of these rules could have."""
+        kinds = {"nodes": (p.NODE, 1), "tally": (np.float64, 2), "stats": (np.float64, 2), "watched": (np.int32, 3),
+                 "layout": (np.int64, 2), "rng": (np.uint64, 1), "head": (np.int64, 1)}  # fmt: skip
+        for name, (dtype, ndim) in kinds.items():
+            table = getattr(self, name)
+            if table.dtype != dtype or table.ndim != ndim or not table.flags.c_contiguous:
+                raise ValueError(f"its table {name!r} has another type or shape")
+        classes = self.tally.shape[1] - 1
+        nominal = [f.nominal for f in schema.features]
+        if not (
+            self.layout.shape == (2, schema.n_features)
+            and (self.layout >= 0).all()
+            and (self.layout[VALUES] <= self.layout[ROOM]).all()
+            and (self.layout[ROOM] > 0).tolist() == nominal
+            and classes >= 2
+            and len(self.tally) == len(self.nodes)
+            and self.watched.shape == (len(self.stats), self._m(self.layout), 2)
+            and self.stats.shape[1] == self._width(self.layout, classes)
+            and (self.rng.shape, self.head.shape) == ((self.trees,), (8,))
+        ):
+            raise ValueError("its tables do not fit each other")
+        self._note_arity()
+        if not moving_jit.sound(self.nodes, self.stats, self.watched, self.layout, self.head, classes, self.trees):
+            raise ValueError("its tables point outside themselves")
 
     def _take_rules(self, rules: Rules) -> None:
         self.limit = rules.limit_bytes
