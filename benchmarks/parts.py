@@ -59,16 +59,12 @@ def adwin(bench: Bench) -> tuple[Table, Any]:
     found = bench.turns("ADWIN", work)
     rows: list[tuple[str, ...]] = []
     own, ours = 0.0, []
-    lines = (
-        ("thalweg", "thalweg update_many", "warm"),
-        ("river", "river loop", "cold"),
-        ("moa", "MOA pure Java", "warm"),
-    )
-    for who, label, stage in lines:
+    lines = (("thalweg", "update_many", "warm"), ("river", "loop", "cold"), ("moa", "pure Java, warm", "warm"))
+    for who, how, stage in lines:
+        label = f"{who.replace('moa', 'MOA')} {how}"
         if isinstance(found[who], str):
             rows.append((label, found[who], "", "", "", ""))
             continue
-        stage = "cold" if who == "river" else "warm"
         speed = median(VALUES / pick(run["passes"], stage)[0] for run in found[who])
         changes = found[who][0]["changes"]
         ratio = agrees = ""
@@ -115,9 +111,7 @@ def start(bench: Bench) -> tuple[Table, Any]:
         "import thalweg": lambda: bench.seconds("-c", "import thalweg"),
         "import thalweg's tree": lambda: bench.seconds("-c", "from thalweg import HoeffdingTree"),
         "import river's tree": lambda: importing("river", "from river import tree"),
-        "import CapyMOA's tree (starts a JVM)": lambda: importing(
-            "capymoa", "from capymoa.classifier import HoeffdingTree"
-        ),
+        "import CapyMOA's tree, start a JVM": lambda: importing("capymoa", "import capymoa.classifier"),
     }
     found = bench.turns("first use", once, 1) | bench.turns("start", often, 5)
     rows: list[tuple[str, ...]] = []

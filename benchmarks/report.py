@@ -1,5 +1,6 @@
 """Tables for the terminal and for Markdown."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rich.console import Console
@@ -12,7 +13,7 @@ class Table:
 
     title: str
     columns: tuple[str, ...]
-    rows: list[tuple[str, ...]]
+    rows: Sequence[tuple[str, ...]]
     note: str = ""
 
     def show(self, console: Console) -> None:

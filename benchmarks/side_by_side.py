@@ -8,6 +8,7 @@ import argparse
 import json
 import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -43,7 +44,7 @@ def main() -> None:
     versions = ", ".join(f"{name} {version}" for name, version in where["versions"].items())
     said = f"{where['cpu']}, {where['pinned']}, load {where['load']:.1f} at the start; {versions}"
     console.print(said + "\n", highlight=False)
-    streams = [records.rbf_drift, records.agrawal_drift]
+    streams: list[Callable[[], Any]] = [records.rbf_drift, records.agrawal_drift]
     if records.electricity() is not None:
         streams.insert(0, records.electricity)
     else:

@@ -9,11 +9,12 @@ import argparse
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 from thalweg import Agrawal, HoeffdingTree
 
 MILLION = MB = 1_000_000
-EAGER = {"grace_period": 50, "delta": 0.01, "tau": 0.1}
+EAGER: dict[str, Any] = {"grace_period": 50, "delta": 0.01, "tau": 0.1}
 
 
 def resident() -> int:

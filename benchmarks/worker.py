@@ -80,7 +80,7 @@ def river_learner(name: str, folder: str, passes: int) -> dict[str, Any]:
             if answer is not None:
                 accuracy.update(y, answer)
             learner.learn_one(x, y)
-        return 100 * accuracy.get()
+        return 100 * float(accuracy.get())
 
     times, accuracy = several(passes, loop)
     return {"loop": {"accuracy": accuracy, "passes": times}}

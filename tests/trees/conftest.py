@@ -6,6 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+pytest.register_assert_rewrite("growing")
+
 ROOT = Path(__file__).resolve().parents[2]
 
 

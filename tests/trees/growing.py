@@ -4,6 +4,7 @@ import numpy as np
 
 from thalweg import Feature, HoeffdingTree, Schema
 from thalweg.trees import tables_jit as p
+from thalweg.trees.leaf_jit import HEADER
 
 
 def numeric_stream(seed, n, d=5, classes=2, noise=0.1):
@@ -125,4 +126,15 @@ def follow(tree, twin, X, y, w=None):
         )
     assert splits == [row for row, *_ in twin.splits[before:]]
     assert structure(tree._pool) == twin.structure()
+    check_leaves(tree._pool, twin)
     return len(splits)
+
+
+def check_leaves(pool, twin):
+    """Weights, the weight at the last attempt and the two scores of every leaf, bit for bit."""
+    for i, leaf in zip(leaves(pool), twin.leaves(), strict=True):
+        counts = [leaf.counts.get(c, 0.0) for c in range(pool.tally.shape[1] - 1)]
+        assert pool.tally[i].tolist() == [leaf.weight, *counts]
+        slot = int(pool.nodes[i]["left"])
+        if slot >= 0:
+            assert pool.stats[slot, :HEADER].tolist() == [leaf.last, leaf.majority_right, leaf.bayes_right]

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from growing import by_appearance, declared, follow, leaves, mixed_stream, numeric_stream, structure
+from growing import by_appearance, check_leaves, declared, follow, leaves, mixed_stream, numeric_stream, structure
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -122,6 +122,18 @@ def test_an_attribute_of_which_nothing_is_known_is_not_dropped():
     assert structure(tree._pool)[0] == 0
 
 
+@pytest.mark.parametrize("criterion", ["gain", "gini"])
+def test_an_attribute_that_was_constant_so_far_is_dropped_only_when_it_trails(criterion):
+    rng = np.random.default_rng(13)
+    y = rng.integers(0, 2, 3000)
+    weak = y + 3.0 * rng.normal(size=(2, 3000))
+    X = np.column_stack([np.where(np.arange(3000) < 200, 0.0, y), *weak])
+    options = {"grace_period": 50, "delta": 1e-3, "tau": 0.0, "leaf": "majority", "drop_poor": True, "criterion": criterion}
+    tree, twin = HoeffdingTree(**options), SlowHoeffdingTree([None] * 3, **options)
+    assert follow(tree, twin, X, by_appearance(y)) > 0
+    assert structure(tree._pool)[0] == 0
+
+
 @pytest.mark.parametrize("chunk", [1, 40, 1000])
 def test_open_nominal_values_of_a_frame(chunk):
     pd = pytest.importorskip("pandas")
@@ -143,6 +155,7 @@ def test_open_nominal_values_of_a_frame(chunk):
             assert not got[twin.known :].any()
             twin.learn(x, c)
     assert structure(tree._pool) == twin.structure()
+    check_leaves(tree._pool, twin)
     assert len(twin.splits) > 5
 
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from growing import declared, follow, mixed_stream, numeric_stream, structure
+from growing import by_appearance, check_leaves, declared, follow, mixed_stream, numeric_stream, structure
 
 from thalweg import HoeffdingTree
 from twins.hoeffding import SlowHoeffdingTree
@@ -35,15 +35,34 @@ def test_nominal_values_that_appear_in_mid_stream(binary_splits):
     assert follow(tree, SlowHoeffdingTree([0, None, 0], **options), X, y) > 10
 
 
-@pytest.mark.parametrize(("leaf", "subspace"), [("adaptive", None), ("bayes", None), ("majority", None)])
-def test_features_that_join_with_dict_rows(leaf, subspace):
+class Coder:
+    """Turns dict rows into the twin's rows; ``learning`` lets new features and new words join, as the library does."""
+
+    def __init__(self, twin):
+        self.twin, self.names, self.words = twin, {}, {}
+
+    def __call__(self, row, learning):
+        for name in row if learning else ():
+            if name not in self.names:
+                self.names[name] = len(self.names)
+                self.twin.join(0 if name == "colour" else None)
+        if learning and "colour" in row:
+            self.words.setdefault(row["colour"], len(self.words))
+        x = [float("nan")] * len(self.names)
+        for name, v in row.items():
+            if name in self.names:
+                x[self.names[name]] = float(self.words.get(v, len(self.words))) if name == "colour" else v
+        return x
+
+
+@pytest.mark.parametrize("leaf", ["adaptive", "bayes", "majority"])
+def test_features_that_join_with_dict_rows(leaf):
     X, y = numeric_stream(4, 1200, d=6)
-    rng = np.random.default_rng(5)
-    colours = rng.integers(0, 4, 1200)
-    y = (y + colours) % 2
-    options = EAGER | {"leaf": leaf, "subspace": subspace}
+    colours = np.random.default_rng(5).integers(0, 4, 1200)
+    y = by_appearance((y + colours) % 2)
+    options = EAGER | {"leaf": leaf}
     tree, twin = HoeffdingTree(**options), SlowHoeffdingTree([], **options)
-    names = {}
+    code = Coder(twin)
     for r in range(1200):
         row = {f"x{k}": float(X[r, k]) for k in range(1 + min(5, r // 150))}
         if r >= 400:
@@ -51,28 +70,13 @@ def test_features_that_join_with_dict_rows(leaf, subspace):
         if r % 9 == 0:
             del row["x0"]
         if r:
-            x = [float("nan")] * len(names)
-            for name, v in row.items():
-                if name in names:
-                    x[names[name]] = float(seen.get(v, len(seen))) if name == "colour" else v
             got = list(tree.predict_proba_one(row).values())
-            np.testing.assert_allclose(got, twin.proba(x), rtol=1e-9, err_msg=f"row {r}")
-        else:
-            seen = {}
-        for name in row:
-            if name not in names:
-                names[name] = len(names)
-                twin.join(0 if name == "colour" else None)
-        if "colour" in row:
-            seen.setdefault(row["colour"], len(seen))
-        x = [float("nan")] * len(names)
-        for name, v in row.items():
-            x[names[name]] = float(seen[v]) if name == "colour" else v
-        label = int(y[r]) if twin.known == 2 or r == 0 else int(y[r])
-        tree.learn_one(row, label)
-        twin.learn(x, tree.classes_.tolist().index(label))
-    assert tree.schema.names == tuple(names)
+            np.testing.assert_allclose(got, twin.proba(code(row, learning=False)), rtol=1e-9, err_msg=f"row {r}")
+        tree.learn_one(row, int(y[r]))
+        twin.learn(code(row, learning=True), int(y[r]))
+    assert tree.schema.names == tuple(code.names)
     assert structure(tree._pool) == twin.structure()
+    check_leaves(tree._pool, twin)
     assert len(twin.splits) > 5
 
 

@@ -142,6 +142,19 @@ def test_the_limit_holds_while_classes_grow_to_forty():
     assert tree.state_bytes <= 60_000
 
 
+def test_when_one_leaf_alone_outgrows_the_limit_the_tree_goes_on_counting():
+    X, y = tree_stream(10, 6000, classes=60, noise=0.2)
+    y = np.minimum(y, np.arange(6000) // 100)
+    tree = HoeffdingTree(**HUNGRY, limit_bytes=8000)
+    for rows in chunks(6000, 100):
+        assert tree.partial_fit(X[rows], y[rows]).state_bytes <= 8000
+    assert len(tree.classes_) > 50
+    assert tree._pool.tally[0, 0] == 6000
+    proba = tree.predict_proba(X[:50])
+    assert np.isfinite(proba).all()
+    assert proba.sum(axis=1) == pytest.approx(1.0)
+
+
 def test_the_limit_holds_while_nominal_values_and_features_grow():
     rng = np.random.default_rng(8)
     tree = HoeffdingTree(**HUNGRY, limit_bytes=40_000)
@@ -154,18 +167,24 @@ def test_the_limit_holds_while_nominal_values_and_features_grow():
     assert tree.n_leaves > 2
 
 
-@pytest.mark.parametrize(("d", "limit"), [(8, 1024), (300, 60_000), (2000, 60_000), (3, 4096)])
-def test_a_limit_that_is_too_small_for_one_leaf_is_refused_with_a_sentence(d, limit):
+@pytest.mark.parametrize(("d", "limit"), [(8, 1024), (2000, 60_000)])
+def test_a_limit_too_small_for_one_leaf_is_refused_with_a_sentence(d, limit):
     X, y = tree_stream(9, 500, d=d)
     tree = HoeffdingTree(limit_bytes=limit)
-    try:
+    with pytest.raises(ValueError, match=f"limit_bytes must be at least [0-9]+ .* got {limit}") as error:
         tree.partial_fit(X, y)
-    except ValueError as error:
-        assert "limit_bytes must be at least" in str(error)
-        assert len(tree.classes_) == 0
-        assert tree.schema is None
-        least = int(str(error).split("at least ")[1].split()[0])
-        tree = HoeffdingTree(limit_bytes=least).partial_fit(X, y)
-        assert tree.state_bytes <= least
-    else:
-        assert tree.state_bytes <= limit
+    with pytest.raises(ValueError, match="limit_bytes"):
+        tree.learn_one(X[0], int(y[0]))
+    assert len(tree.classes_) == 0
+    assert tree.schema is None
+    least = int(str(error.value).split("at least ")[1].split()[0])
+    assert HoeffdingTree(limit_bytes=least).partial_fit(X, y).state_bytes <= least
+
+
+@pytest.mark.parametrize(("d", "limit"), [(3, 4096), (300, 90_000)])
+def test_a_limit_that_just_holds_one_leaf(d, limit):
+    X, y = tree_stream(9, 2000, d=d)
+    tree = HoeffdingTree(**HUNGRY, limit_bytes=limit)
+    for rows in chunks(2000, 100):
+        assert tree.partial_fit(X[rows], y[rows]).state_bytes <= limit
+    assert live(tree._pool.nodes, 1)[1] >= 1

@@ -45,9 +45,11 @@ def clear(nodes, tally, stats, watched, layout, rng, head, rules, t):
     p.clear_tree(p.Trees(nodes, tally, stats, watched, layout, rng, head, rules), t)
 
 
-def make(trees=3, seed=1):
-    schema = Schema(tuple(Feature(f"f{i}", values=None if k is None else tuple(range(k))) for i, k in enumerate(KINDS)))
-    return Pool(RULES, schema, trees=trees, seed=seed)
+SCHEMA = Schema(tuple(Feature(f"f{i}", values=None if k is None else tuple(range(k))) for i, k in enumerate(KINDS)))
+
+
+def make(trees=3):
+    return Pool(RULES, SCHEMA, trees=trees, seed=1)
 
 
 def teach(pool, X, y, W):
@@ -162,7 +164,7 @@ def test_moving_house_changes_no_answer_and_no_future(grown, cleared):
     pool, X, y, W = grown
     if cleared is not None:
         clear(*pool.arguments, cleared)
-    stayed = Pool.adopt(RULES, {name: table.copy() for name, table in pool.tables().items()}, trees=3)
+    stayed = Pool.adopt(RULES, {name: table.copy() for name, table in pool.tables().items()}, SCHEMA, trees=3)
     before = [answers(pool, X, t) for t in range(3)]
     need_nodes, need_slots = live(pool.nodes, 3)
     pool._resize(need_nodes, need_slots)

@@ -147,10 +147,10 @@ class Classifier(ABC):
         w = _WEIGHT_ONE if weight == 1.0 else door.weights(weight, 1)
         if w[0] > 0.0:
             known = len(self._labels)
-            if new:
-                self._labels.admit(new)
             if schema is not self._schema or not self._started:
                 self._meet(schema)
+            if new:
+                self._labels.admit(new)
             self._play(X, _CODE[code] if code < 256 else np.array([code]), w, _LEARN_ONE, _NO_PROBA, known)
         return self
 
@@ -386,10 +386,10 @@ class Classifier(ABC):
             learned = ~events[events < 0]
             codes = np.full(n, -1, dtype=np.int64)
             codes[learned], new = labels.read(y[learned])
+        if (events < 0).any():
+            self._meet(schema)  # may still refuse
         labels.admit(new)
         self._labels = labels
-        if (events < 0).any():
-            self._meet(schema)
         out = np.zeros((n, len(labels)))
         if self._started:
             self._play(X, codes, weights, events, out, known)

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from thalweg.jit.compile import called, inlined
 from thalweg.jit.gaussian import below
-from thalweg.jit.impurity import GAIN, cost
+from thalweg.jit.impurity import GAIN, cost, total
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -87,23 +87,19 @@ def observe(
 @inlined
 def observe_number(stats: Floats, slot: int, a: int, classes: int, v: float, w: float) -> None:
     """Welford's update of one class: weight, mean, M2, range, and what naive Bayes reads."""
-    total = stats[slot, a] + w
+    weight = stats[slot, a] + w
     mean = stats[slot, a + MEAN * classes]
     off = v - mean
-    mean = v if total == w else mean + w * off / total  # exact for the first value: w * v / w need not be v
+    mean = v if weight == w else mean + w * off / weight  # exact for the first value: w * v / w need not be v
     m2 = stats[slot, a + M2 * classes] + w * off * (v - mean)
-    stats[slot, a] = total
+    stats[slot, a] = weight
     stats[slot, a + MEAN * classes] = mean
     stats[slot, a + M2 * classes] = m2
     stats[slot, a + LEAST * classes] = min(stats[slot, a + LEAST * classes], v)
     stats[slot, a + GREATEST * classes] = max(stats[slot, a + GREATEST * classes], v)
-    if total > 1.0 and m2 > 0.0:
-        inv = 0.5 * (total - 1.0) / m2
-        stats[slot, a + INV * classes] = inv
-        stats[slot, a + LOG * classes] = 0.5 * math.log(inv * _INV_PI)
-    else:
-        stats[slot, a + INV * classes] = math.inf
-        stats[slot, a + LOG * classes] = 0.0
+    inv = 0.5 * (weight - 1.0) / m2 if weight > 1.0 and m2 > 0.0 else math.inf
+    stats[slot, a + INV * classes] = inv
+    stats[slot, a + LOG * classes] = 0.5 * math.log(inv * _INV_PI) if inv < math.inf else 0.0
 
 
 @inlined
@@ -163,8 +159,7 @@ def bayes(counts: Floats, i: int, logs: Floats, classes: int, votes: Floats) -> 
 @inlined
 def merit_of_two(criterion: int, whole: float, left: Floats, right: Floats, min_share: float) -> float:
     """Merit of a binary split, -∞ unless both branches hold enough weight. ``whole``: impurity of the leaf."""
-    a = left.sum()
-    b = right.sum()
+    a, b = total(left), total(right)
     least = min(a, b)
     if least <= 0.0 or (criterion == GAIN and least <= min_share * (a + b)):
         return -math.inf
@@ -241,16 +236,15 @@ def best_value(
     seen = stats[slot, start]
     best, where = -math.inf, math.nan
     if multiway:
-        total, filled = 0.0, 0
+        costs, filled = 0.0, 0
         for v in range(values):
             for c in range(classes):
                 left[c] = stats[slot, start + 1 + (1 + v) * classes + c]
-            n = left.sum()
-            total += cost(criterion, left)
-            if n > (min_share * seen if criterion == GAIN else 0.0):
+            costs += cost(criterion, left)
+            if total(left) > (min_share * seen if criterion == GAIN else 0.0):
                 filled += 1
         if filled >= 2:
-            best, where = (whole - total / seen if criterion == GAIN else 1.0 - total / seen), -float(values)
+            best, where = (whole - costs / seen if criterion == GAIN else 1.0 - costs / seen), -float(values)
     for v in range(values):
         for c in range(classes):
             left[c] = stats[slot, start + 1 + (1 + v) * classes + c]

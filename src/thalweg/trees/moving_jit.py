@@ -124,6 +124,47 @@ def ration(nodes: Nodes, tally: Floats, watched: Watched, head: Ints, trees: int
 
 
 @compiled
+def prune(nodes: Nodes, tally: Floats, trees: int, most: int) -> None:
+    """Turn the lightest splits above leaves into leaves until the trees use at most so many nodes (in even blocks)."""
+    n, _ = live(nodes, trees)
+    stack = np.empty(len(nodes), dtype=np.int64)
+    bottom = np.empty(len(nodes), dtype=np.int64)
+    weight = np.empty(len(nodes))
+    while n > most:
+        found = 0
+        for t in range(trees):
+            stack[0], depth = t, 1
+            while depth > 0:
+                depth -= 1
+                i = stack[depth]
+                if nodes[i]["feature"] == LEAF:
+                    continue
+                above_leaves = True
+                for child in range(nodes[i]["left"], nodes[i]["left"] + arity(nodes, i)):
+                    if nodes[child]["feature"] != LEAF:
+                        above_leaves = False
+                    stack[depth] = child
+                    depth += 1
+                if above_leaves:
+                    bottom[found], weight[found] = i, tally[i, 0]
+                    found += 1
+        if found == 0:
+            return
+        for k in np.argsort(weight[:found], kind="mergesort"):
+            i = bottom[k]
+            n -= arity(nodes, i) + arity(nodes, i) % 2
+            for c in range(1, tally.shape[1]):
+                tally[i, c] = 0.0
+                for child in range(nodes[i]["left"], nodes[i]["left"] + arity(nodes, i)):
+                    tally[i, c] += tally[child, c]
+            nodes[i]["feature"] = LEAF
+            nodes[i]["left"] = FRESH
+            nodes[i]["threshold"] = 0.0
+            if n <= most:
+                return
+
+
+@compiled
 def relayout(
     stats: Floats,
     watched: Watched,
@@ -139,26 +180,26 @@ def relayout(
 
     New attributes join a leaf that watches all of them; a random-subspace leaf keeps those it has.
     """
+    old = min(watched.shape[1], layout.shape[1])
     for slot in range(slots):
         for a in range(HEADER):
             new_stats[slot, a] = stats[slot, a]
         start = HEADER
         for j in range(new_watched.shape[1]):
-            f = watched[slot, j, 0] if j < watched.shape[1] else j
+            f = watched[slot, j, 0] if j < old else j
             new_watched[slot, j, 0] = f
             new_watched[slot, j, 1] = start
             if f < 0:  # given up
                 continue
             room = new_layout[ROOM, f]
             clear_block(new_stats, slot, start, room, new_classes)
-            if j < watched.shape[1]:
-                old = watched[slot, j, 1]
-                old_room = layout[ROOM, f]
-                columns = NUMERIC_COLUMNS if room == 0 else 1 + old_room
-                new_stats[slot, start] = stats[slot, old]
+            if j < old:
+                was = watched[slot, j, 1]
+                columns = NUMERIC_COLUMNS if room == 0 else 1 + layout[ROOM, f]
+                new_stats[slot, start] = stats[slot, was]
                 for k in range(columns):
                     for c in range(classes):
-                        new_stats[slot, start + 1 + k * new_classes + c] = stats[slot, old + 1 + k * classes + c]
+                        new_stats[slot, start + 1 + k * new_classes + c] = stats[slot, was + 1 + k * classes + c]
             start += block_size(room, new_classes)
 
 

@@ -19,6 +19,8 @@ LEAVES = ("majority", "bayes", "adaptive")
 BOUNDS = ("hoeffding", "mcdiarmid")
 NULL_MERITS = ("zero", "moa")
 ON_LIMIT = ("sleep", "stop")
+CLASSES = 2
+"""Room for classes at the start; it grows as they appear."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,21 +67,30 @@ class Pool:
         self._take_rules(rules)
         layout = np.zeros((2, schema.n_features), dtype=np.int64)
         for f, feature in enumerate(schema.features):
-            if feature.nominal:
-                layout[ROOM, f] = max(1, feature.cardinality)
-                layout[VALUES, f] = 0 if feature.open else feature.cardinality
+            if feature.nominal:  # an open feature starts small whatever its first chunk knows: chunks must not matter
+                layout[:, f] = (1, 0) if feature.open else max(1, feature.cardinality)
         self.layout = layout
         self.rng = seeded(seed, trees)
         self.head = np.zeros(8, dtype=np.int64)
         self.head[[p.H_FREE, p.H_FREE_SLOT]] = -1
         self.head[p.H_NODES] = trees
         self._note_arity()
-        classes = 2
-        self.nodes = _leaves(trees + max(14, int(self.head[p.H_ARITY])))
-        self.tally = np.zeros((len(self.nodes), 1 + classes))
-        slots = max(4, trees)
-        self.stats = np.zeros((slots, self._width(layout, classes)))
-        self.watched = np.zeros((slots, self._m(layout), 2), dtype=np.int32)
+        nodes, slots = trees + max(14, int(self.head[p.H_ARITY])), max(4, trees)
+        m, width = self._m(layout), self._width(layout, CLASSES)
+        if self.limit is not None:
+            least = self._fixed_bytes(layout) + (trees + int(self.head[p.H_ARITY])) * _node_bytes(CLASSES)
+            least += trees * _slot_bytes(width, m)
+            if least > self.limit:
+                raise ValueError(
+                    f"limit_bytes must be at least {least} for {schema.n_features} features and {trees} trees, "
+                    f"got {self.limit}"
+                )
+            if self._fixed_bytes(layout) + nodes * _node_bytes(CLASSES) + slots * _slot_bytes(width, m) > self.limit:
+                nodes, slots = trees + int(self.head[p.H_ARITY]), trees
+        self.nodes = _leaves(nodes)
+        self.tally = np.zeros((nodes, 1 + CLASSES))
+        self.stats = np.zeros((slots, width))
+        self.watched = np.zeros((slots, m, 2), dtype=np.int32)
 
     @classmethod
     def adopt(cls, rules: Rules, tables: State, schema: Schema, trees: int) -> "Pool":
@@ -187,53 +198,59 @@ class Pool:
 
     def _reshape(self, layout: NDArray[np.int64], classes: int) -> None:
         """Give every leaf room for more classes, values or attributes."""
-        self._resize(len(self.nodes), len(self.stats))  # without gaps: slots in use come first
-        used = int(self.head[p.H_SLOTS])
         m, width = self._m(layout), self._width(layout, classes)
-        slots = len(self.stats)
+        nodes, slots = len(self.nodes), len(self.stats)
         if self.limit is not None:  # wider rows, so fewer of them where the limit is near
-            spare = self.limit - self._fixed_bytes(layout) - len(self.nodes) * _node_bytes(classes)
-            fitting = max(2, spare // _slot_bytes(width, m))
-            if fitting < slots:
-                slots = fitting
-                if used >= fitting:
-                    self._ration(fitting - 1)
-                    used = int(self.head[p.H_SLOTS])
+            budget = max(0, self.limit - self._fixed_bytes(layout))
+            most = max(self.trees, budget // 2 // _node_bytes(classes))
+            if self.live[0] > most:
+                moving_jit.prune(self.nodes, self.tally, self.trees, most)
+                nodes = self.live[0]
+            nodes = max(self.live[0], min(nodes, most))
+            slots = min(slots, max(0, budget - nodes * _node_bytes(classes)) // _slot_bytes(width, m))
+            if self.live[1] > slots:
+                self._ration(_keep(slots))
+            self.head[p.H_FROZEN] &= self.stops
+        self._resize(nodes, max(slots, self.live[1]))  # without gaps: the slots in use come first
         stats = np.zeros((slots, width))
         watched = np.zeros((slots, m, 2), dtype=np.int32)
-        old_classes = self.tally.shape[1] - 1
-        moving_jit.relayout(self.stats, self.watched, self.layout, old_classes, stats, watched, layout, classes, used)
+        old = self.tally.shape[1] - 1
+        used = int(self.head[p.H_SLOTS])
+        moving_jit.relayout(self.stats, self.watched, self.layout, old, stats, watched, layout, classes, used)
         self.stats, self.watched, self.layout = stats, watched, layout
-        self.tally = np.ascontiguousarray(np.pad(self.tally, ((0, 0), (0, classes - old_classes))))
+        self.tally = np.ascontiguousarray(np.pad(self.tally, ((0, 0), (0, classes - old))))
         self._note_arity()
 
     def _enlarge(self) -> None:
         """Make room for a split and a leaf: collect what is free, else grow, else put leaves to sleep."""
-        nodes, slots = moving_jit.live(self.nodes, self.trees)
+        nodes, slots = self.live
         need = int(self.head[p.H_ARITY])
-        classes, width = self.tally.shape[1] - 1, self.stats.shape[1]
-        node, slot = _node_bytes(classes), _slot_bytes(width, self.watched.shape[1])
+        node, slot = _node_bytes(self.tally.shape[1] - 1), _slot_bytes(self.stats.shape[1], self.watched.shape[1])
         room_nodes, room_slots = len(self.nodes), len(self.stats)
         if nodes + max(need, nodes // 4) > room_nodes and not self.head[p.H_FROZEN]:
             room_nodes = nodes + max(need, nodes // 2)
         if slots + max(1, slots // 4) > room_slots:
             room_slots = slots + max(4, slots // 2)
         if self.limit is not None:
-            fixed = self._fixed_bytes(self.layout)
-            if fixed + room_nodes * node + room_slots * slot > self.limit:
-                room_nodes = max(nodes, min(room_nodes, nodes + max(need, nodes // 8)))
-                frozen = fixed + room_nodes * node > self.limit // 2
-                if self.stops or frozen:
+            budget = max(0, self.limit - self._fixed_bytes(self.layout))
+            if room_nodes * node + room_slots * slot > budget:
+                room_nodes = min(room_nodes, nodes + max(need, nodes // 8))
+                if self.stops or room_nodes * node > budget // 2:
                     self.head[p.H_FROZEN] = 1
                     room_nodes = nodes
-                room_slots = max(2, min(room_slots, (self.limit - fixed - room_nodes * node) // slot))
+                room_slots = min(room_slots, max(0, budget - room_nodes * node) // slot)
                 if slots >= room_slots:
-                    self._ration(max(1, room_slots - 1 - room_slots // 8))
+                    self._ration(_keep(room_slots))
         self._resize(room_nodes, room_slots)
+
+    @property
+    def live(self) -> tuple[int, int]:
+        """How many nodes and slots the trees use."""
+        n_nodes, n_slots = moving_jit.live(self.nodes, self.trees)
+        return int(n_nodes), int(n_slots)
 
     def _ration(self, keep: int) -> None:
         moving_jit.ration(self.nodes, self.tally, self.watched, self.head, self.trees, keep)
-        self._resize(len(self.nodes), len(self.stats))
 
     def _resize(self, nodes: int, slots: int) -> None:
         """Move all trees into tables of these lengths."""
@@ -249,6 +266,7 @@ class Pool:
         """Run everything that happens only when tables grow, so that it is compiled before time counts."""
         self._enlarge()
         self._ration(1)
+        moving_jit.prune(self.nodes, self.tally, self.trees, len(self.nodes))
         self._reshape(self.layout, self.tally.shape[1])
 
     # -- sizes --------------------------------------------------------------------------------------------------------
@@ -256,7 +274,7 @@ class Pool:
     def _m(self, layout: NDArray[np.int64]) -> int:
         """How many attributes a leaf watches (at least one cell, which the free list needs)."""
         d = layout.shape[1]
-        return max(1, d if self.subspace is None else min(self.subspace, d)) if d else 0
+        return max(1, d if self.subspace is None else min(self.subspace, d))
 
     def _width(self, layout: NDArray[np.int64], classes: int) -> int:
         room = layout[ROOM]
@@ -277,6 +295,11 @@ def _leaves(n: int) -> NDArray[np.void]:
     nodes["feature"] = p.LEAF
     nodes["left"] = p.FRESH
     return nodes
+
+
+def _keep(slots: int) -> int:
+    """How many leaves to keep awake so that an eighth of the slots, and at least one, is free."""
+    return max(0, slots - 1 - slots // 8)
 
 
 def _node_bytes(classes: int) -> int:

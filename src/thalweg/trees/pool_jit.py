@@ -100,7 +100,7 @@ def has_room(nodes: Nodes, tally: Floats, stats: Floats, layout: Ints, head: Int
     """Can one tree learn row r with label y without growing a table?"""
     if y >= tally.shape[1] - 1:
         return False
-    if head[H_FREE_SLOT] < 0 and head[H_SLOTS] == len(stats):
+    if head[H_FREE_SLOT] < 0 and head[H_SLOTS] == len(stats) and len(stats) > 0:
         return False
     if head[H_FROZEN] == 0 and head[H_NODES] + head[H_ARITY] > len(nodes):
         if head[H_ARITY] > 2 or head[H_FREE] < 0:
@@ -128,11 +128,12 @@ def learn(nodes: Nodes, tally: Floats, stats: Floats, watched: Watched, layout: 
     """Learn row r, label y, weight w in tree t. ``answered``: ``votes`` holds naive Bayes's answer to this row."""
     i, _ = find(nodes, tally, t, X, r, w)
     slot = nodes[i]["left"]
-    if slot == IDLE:
+    if slot == IDLE or len(stats) == 0:  # no room at all to observe: only count
+        tally[i, 0] += w
         tally[i, 1 + y] += w
         return
     if slot == FRESH:
-        slot = wake(Trees(nodes, tally, stats, watched, layout, rng, head, rules), t, i, tally[i, 0] - w)
+        slot = wake(Trees(nodes, tally, stats, watched, layout, rng, head, rules), t, i)
         answered = False
     if rules[R_LEAF] == ADAPTIVE:
         right = majority(tally, i)
@@ -142,6 +143,7 @@ def learn(nodes: Nodes, tally: Floats, stats: Floats, watched: Watched, layout: 
             right = greatest(votes)
         if right == y:
             stats[slot, BAYES_RIGHT] += w
+    tally[i, 0] += w
     tally[i, 1 + y] += w
     observe(stats, watched, slot, layout, len(votes), X, r, y, w)
     if tally[i, 0] - stats[slot, LAST] >= rules[R_GRACE] and head[H_FROZEN] == 0:

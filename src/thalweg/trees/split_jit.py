@@ -6,7 +6,7 @@ import numpy as np
 
 from thalweg.jit.bounds import bound
 from thalweg.jit.compile import called
-from thalweg.jit.impurity import GAIN, cost
+from thalweg.jit.impurity import GAIN, cost, total
 from thalweg.trees.leaf_jit import LAST, ROOM, VALUES, best_number, best_value, divide_number
 from thalweg.trees.tables_jit import (
     FRESH,
@@ -45,13 +45,12 @@ def attempt(p: Trees, t: int, known: int, i: int) -> None:
     if present < 2:
         return
     criterion = int(rules[R_CRITERION])
-    whole = cost(criterion, counts) / counts.sum()
+    whole = cost(criterion, counts) / total(counts)
     left, right = np.empty(classes), np.empty(classes)
     merits = np.full(p.watched.shape[1], -math.inf)
     best, second, winner, where = -math.inf, -math.inf, -1, math.nan
     candidates = 0
-    if rules[R_PRUNE] > 0.0:  # not to split is a candidate too
-        candidates = 1
+    if rules[R_PRUNE] > 0.0:  # not to split competes too
         if criterion != GAIN:
             best = 1.0 - whole
         elif rules[R_NULL] == NULL_ZERO:
@@ -86,19 +85,21 @@ def attempt(p: Trees, t: int, known: int, i: int) -> None:
             best, second, winner, where = merit, best, j, test
         else:
             second = max(second, merit)
+    if candidates == 0 and p.watched.shape[1] < p.layout.shape[1]:
+        draw(p, t, slot)  # nothing to split on: let a random-subspace leaf look elsewhere
     if winner < 0:
-        if p.watched.shape[1] < p.layout.shape[1]:  # nothing to split on: let a random-subspace leaf look elsewhere
-            draw(p, t, slot)
         return
     span = 1.0
     if criterion == GAIN:
         span = math.log2(max(2.0, float(present if rules[R_LEAF_RANGE] > 0.0 else known)))
     epsilon = bound(int(rules[R_BOUND]), span, rules[R_DELTA], n)
-    if candidates == 1 or best - second > epsilon or epsilon < rules[R_TAU]:
+    alone = candidates == 1 and rules[R_PRUNE] == 0.0
+    if alone or best - second > epsilon or epsilon < rules[R_TAU]:
         split(p, i, slot, winner, where)
     elif rules[R_DROP_POOR] > 0.0:
         for j in range(p.watched.shape[1]):
-            if merits[j] < best - epsilon:
+            f, start = p.watched[slot, j, 0], p.watched[slot, j, 1]
+            if f >= 0 and p.stats[slot, start] > 0.0 and merits[j] < best - epsilon:
                 p.watched[slot, j, 0] = -1
 
 
@@ -126,7 +127,7 @@ def split(p: Trees, i: int, slot: int, j: int, where: float) -> None:
                 p.tally[first, 1 + c] = equal
                 p.tally[first + 1, 1 + c] = max(0.0, p.stats[slot, start + 1 + c] - equal)
     for child in range(first, first + k):
-        p.tally[child, 0] = p.tally[child, 1:].sum()
+        p.tally[child, 0] = total(p.tally[child, 1:])
     p.nodes[i]["feature"] = -2 - f if nominal else f
     p.nodes[i]["threshold"] = where
     p.nodes[i]["left"] = first

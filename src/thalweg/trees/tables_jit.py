@@ -107,14 +107,14 @@ def branch(nodes: Nodes, tally: Floats, i: int, f: int, X: Floats, r: int) -> in
 
 @inlined
 def find(nodes: Nodes, tally: Floats, root: int, X: Floats, r: int, w: float) -> tuple[int, int]:
-    """Find the leaf of row r and its parent (-1: none); add weight w > 0 to every node on the way."""
+    """Find the leaf of row r and its parent (-1: none); add weight w > 0 to every inner node on the way."""
     i, parent = root, -1
     while True:
-        if w > 0.0:
-            tally[i, 0] += w
         f = nodes[i]["feature"]
         if f == LEAF:
             return i, parent
+        if w > 0.0:
+            tally[i, 0] += w
         parent = i
         i = branch(nodes, tally, i, f, X, r)
 
@@ -142,30 +142,32 @@ def majority(tally: Floats, i: int) -> int:
 def draw(p: Trees, t: int, slot: int) -> None:
     """Choose the attributes that a leaf of tree t watches, and empty their blocks."""
     m, d = p.watched.shape[1], p.layout.shape[1]
-    if m == d:
-        chosen = np.arange(d)
+    if m >= d:
+        chosen = np.arange(m)
     else:
         chosen = np.empty(m, dtype=np.int64)
         choose(p.rng, t, d, chosen)
     start = HEADER
     for j in range(m):
         f = chosen[j]
-        p.watched[slot, j, 0] = f
+        p.watched[slot, j, 0] = f if f < d else -1  # a pool without features still has a cell, for the free list
         p.watched[slot, j, 1] = start
+        if f >= d:
+            continue
         clear_block(p.stats, slot, start, p.layout[ROOM, f], n_classes(p))
         start += block_size(p.layout[ROOM, f], n_classes(p))
 
 
 @called
-def wake(p: Trees, t: int, i: int, weight: float) -> int:
-    """Give leaf i of tree t, which held ``weight`` before this row, a slot to observe with."""
+def wake(p: Trees, t: int, i: int) -> int:
+    """Give leaf i of tree t a slot to observe with."""
     slot = p.head[H_FREE_SLOT]
     if slot >= 0:
         p.head[H_FREE_SLOT] = p.watched[slot, 0, 0]
     else:
         slot = p.head[H_SLOTS]
         p.head[H_SLOTS] += 1
-    p.stats[slot, LAST] = weight
+    p.stats[slot, LAST] = p.tally[i, 0]
     p.stats[slot, MAJORITY_RIGHT] = 0.0
     p.stats[slot, BAYES_RIGHT] = 0.0
     draw(p, t, slot)
