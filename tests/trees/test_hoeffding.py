@@ -128,7 +128,14 @@ def test_an_attribute_that_was_constant_so_far_is_dropped_only_when_it_trails(cr
     y = rng.integers(0, 2, 3000)
     weak = y + 3.0 * rng.normal(size=(2, 3000))
     X = np.column_stack([np.where(np.arange(3000) < 200, 0.0, y), *weak])
-    options = {"grace_period": 50, "delta": 1e-3, "tau": 0.0, "leaf": "majority", "drop_poor": True, "criterion": criterion}
+    options = {
+        "grace_period": 50,
+        "delta": 1e-3,
+        "tau": 0.0,
+        "leaf": "majority",
+        "drop_poor": True,
+        "criterion": criterion,
+    }
     tree, twin = HoeffdingTree(**options), SlowHoeffdingTree([None] * 3, **options)
     assert follow(tree, twin, X, by_appearance(y)) > 0
     assert structure(tree._pool)[0] == 0

@@ -220,13 +220,13 @@ def _nominal_column(column: Any, feature: Feature, learning: bool) -> tuple[NDAr
 
 def nominal_codes(values: list[Any], feature: Feature, learning: bool) -> tuple[list[int], Feature]:
     """Give each value its code; unseen ones join an open feature when learning, else get the code "unseen"."""
-    known = {v: i for i, v in enumerate(feature.values or ())}
+    known = feature.codes
     new = [v for v in dict.fromkeys(values) if v not in known]
     if new and not feature.open:
         raise ValueError(f"feature {feature.name!r} must be one of {list(feature.values or ())!r}, got {new[0]!r}")
     if new and learning:
         feature = Feature(feature.name, (*(feature.values or ()), *new), open=True)
-        known = {v: i for i, v in enumerate(feature.values or ())}
+        known = feature.codes
     unseen = len(known)
     return [known.get(v, unseen) for v in values], feature
 
@@ -246,8 +246,11 @@ def _from_mapping(x: Mapping[Any, Any], schema: Schema | None, missing: bool, le
     if schema is None:
         schema = Schema((), open=True)
     features = schema.features
-    if not schema.has_nominal and len(x) == len(features):  # the usual case, fast
-        values = [*map(x.get, schema.names)]
+    if len(x) == len(features):  # the usual case, fast
+        values: list[Any] = [*map(x.get, schema.names)]
+        for i, known in schema.nominal_codes.items():
+            if type(values[i]) is str:
+                values[i] = known.get(values[i])
         if None not in values and str not in map(type, values):
             try:
                 return np.array([values], dtype=np.float64).reshape(1, len(features)), schema

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 _NATURAL: dict[type, Any] = {bool: np.bool_, int: np.int64, float: np.float64, str: np.str_, bytes: np.bytes_}
 _KINDS: dict[str, type] = {"b": bool, "i": int, "u": int, "f": float, "U": str, "S": bytes}
+_PLAIN = {bool, int, str, bytes}
 _FEW = 16
 _TAGS: dict[str, type] = {t.__name__: t for t in _NATURAL}
 
@@ -141,7 +142,8 @@ def _items(y: Any, name: str) -> tuple[list[Hashable], type]:
         return items, type(items[0]) if items else int
     items = [v.item() if isinstance(v, np.generic) else v for v in items]
     kinds = {type(v) for v in items}
-    for i, v in enumerate(items):
+    suspects = [] if kinds <= _PLAIN else items
+    for i, v in enumerate(suspects):
         if v is None or v != v:
             raise ValueError(f"{name} must hold no missing label, got {v!r} at index {i}")
         if not isinstance(v, Hashable):

@@ -12,7 +12,7 @@ Value = str | int | float | bool
 """What a nominal value or a class may be, where it is written to a file."""
 
 
-class Feature(msgspec.Struct, frozen=True):
+class Feature(msgspec.Struct, frozen=True, dict=True):
     """One column: numeric, or nominal when it has values.
 
     >>> Feature("salary").nominal
@@ -31,6 +31,11 @@ class Feature(msgspec.Struct, frozen=True):
     def nominal(self) -> bool:
         """Is this column nominal?"""
         return self.values is not None
+
+    @cached_property
+    def codes(self) -> dict[Value, int]:
+        """The code of each value."""
+        return {v: i for i, v in enumerate(self.values or ())}
 
     @property
     def cardinality(self) -> int:
@@ -87,9 +92,9 @@ class Schema(msgspec.Struct, frozen=True, dict=True):
         return np.array([f.cardinality for f in self.features], dtype=np.int64)
 
     @cached_property
-    def has_nominal(self) -> bool:
-        """Is any feature nominal?"""
-        return any(f.nominal for f in self.features)
+    def nominal_codes(self) -> dict[int, dict[Value, int]]:
+        """The code of each value of each nominal feature, by the feature's position."""
+        return {i: f.codes for i, f in enumerate(self.features) if f.nominal}
 
     def to_json(self) -> bytes:
         """Write as JSON."""

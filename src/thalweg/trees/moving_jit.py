@@ -1,4 +1,4 @@
-"""Moving house: all trees of a pool into larger, smaller or wider tables; and putting leaves to sleep."""
+"""Moving house: all trees of a pool into larger, smaller or wider tables; and looking over tables from outside."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,13 +44,19 @@ def move(
         if i < 0:  # the odd one of a block with an odd number of children
             done += 1
             continue
-        new_nodes[done] = nodes[i]
-        new_tally[done] = tally[i]
         left = nodes[i]["left"]
+        new_nodes[done]["feature"] = nodes[i]["feature"]
+        new_nodes[done]["threshold"] = nodes[i]["threshold"]
+        new_nodes[done]["left"] = left
+        for c in range(tally.shape[1]):
+            new_tally[done, c] = tally[i, c]
         if nodes[i]["feature"] == LEAF:
             if left >= 0:
-                new_stats[n_slots] = stats[left]
-                new_watched[n_slots] = watched[left]
+                for a in range(stats.shape[1]):
+                    new_stats[n_slots, a] = stats[left, a]
+                for j in range(watched.shape[1]):
+                    new_watched[n_slots, j, 0] = watched[left, j, 0]
+                    new_watched[n_slots, j, 1] = watched[left, j, 1]
                 new_nodes[done]["left"] = n_slots
                 n_slots += 1
         else:
@@ -85,83 +91,6 @@ def live(nodes: Nodes, trees: int) -> tuple[int, int]:
                     stack[depth] = child
                     depth += 1
     return n_nodes, n_slots
-
-
-@compiled
-def ration(nodes: Nodes, tally: Floats, watched: Watched, head: Ints, trees: int, keep: int) -> None:
-    """Keep the ``keep`` most promising leaves awake, put the others to sleep.
-
-    Promise is the weight that the majority class would get wrong. A sleeping leaf that makes the cut wakes afresh.
-    """
-    leaves = np.empty(head[H_NODES], dtype=np.int64)
-    promise = np.empty(head[H_NODES])
-    stack = np.empty(head[H_NODES], dtype=np.int64)
-    n = 0
-    for t in range(trees):
-        stack[0], depth = t, 1
-        while depth > 0:
-            depth -= 1
-            i = stack[depth]
-            if nodes[i]["feature"] == LEAF:
-                leaves[n] = i
-                promise[n] = tally[i, 1 + majority(tally, i)] - tally[i, 0]
-                n += 1
-            else:
-                for child in range(nodes[i]["left"], nodes[i]["left"] + arity(nodes, i)):
-                    stack[depth] = child
-                    depth += 1
-    order = np.argsort(promise[:n], kind="mergesort")
-    for rank in range(n):
-        i = leaves[order[rank]]
-        left = nodes[i]["left"]
-        if rank < keep:
-            if left == IDLE:
-                nodes[i]["left"] = FRESH
-        else:
-            if left >= 0:
-                release(watched, head, left)
-            nodes[i]["left"] = IDLE
-
-
-@compiled
-def prune(nodes: Nodes, tally: Floats, trees: int, most: int) -> None:
-    """Turn the lightest splits above leaves into leaves until the trees use at most so many nodes (in even blocks)."""
-    n, _ = live(nodes, trees)
-    stack = np.empty(len(nodes), dtype=np.int64)
-    bottom = np.empty(len(nodes), dtype=np.int64)
-    weight = np.empty(len(nodes))
-    while n > most:
-        found = 0
-        for t in range(trees):
-            stack[0], depth = t, 1
-            while depth > 0:
-                depth -= 1
-                i = stack[depth]
-                if nodes[i]["feature"] == LEAF:
-                    continue
-                above_leaves = True
-                for child in range(nodes[i]["left"], nodes[i]["left"] + arity(nodes, i)):
-                    if nodes[child]["feature"] != LEAF:
-                        above_leaves = False
-                    stack[depth] = child
-                    depth += 1
-                if above_leaves:
-                    bottom[found], weight[found] = i, tally[i, 0]
-                    found += 1
-        if found == 0:
-            return
-        for k in np.argsort(weight[:found], kind="mergesort"):
-            i = bottom[k]
-            n -= arity(nodes, i) + arity(nodes, i) % 2
-            for c in range(1, tally.shape[1]):
-                tally[i, c] = 0.0
-                for child in range(nodes[i]["left"], nodes[i]["left"] + arity(nodes, i)):
-                    tally[i, c] += tally[child, c]
-            nodes[i]["feature"] = LEAF
-            nodes[i]["left"] = FRESH
-            nodes[i]["threshold"] = 0.0
-            if n <= most:
-                return
 
 
 @compiled

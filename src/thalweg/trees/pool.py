@@ -1,5 +1,7 @@
 """The pool of trees: its tables, how they grow, and how they stay within a limit."""
 
+import math
+import mmap
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, final
@@ -21,6 +23,7 @@ NULL_MERITS = ("zero", "moa")
 ON_LIMIT = ("sleep", "stop")
 CLASSES = 2
 """Room for classes at the start; it grows as they appear."""
+_OWN_MEMORY = 1 << 16
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -204,7 +207,7 @@ class Pool:
             budget = max(0, self.limit - self._fixed_bytes(layout))
             most = max(self.trees, budget // 2 // _node_bytes(classes))
             if self.live[0] > most:
-                moving_jit.prune(self.nodes, self.tally, self.trees, most)
+                self._prune(most)
                 nodes = self.live[0]
             nodes = max(self.live[0], min(nodes, most))
             slots = min(slots, max(0, budget - nodes * _node_bytes(classes)) // _slot_bytes(width, m))
@@ -212,8 +215,8 @@ class Pool:
                 self._ration(_keep(slots))
             self.head[p.H_FROZEN] &= self.stops
         self._resize(nodes, max(slots, self.live[1]))  # without gaps: the slots in use come first
-        stats = np.zeros((slots, width))
-        watched = np.zeros((slots, m, 2), dtype=np.int32)
+        stats = _zeros((slots, width))
+        watched = _zeros((slots, m, 2), np.int32)
         old = self.tally.shape[1] - 1
         used = int(self.head[p.H_SLOTS])
         moving_jit.relayout(self.stats, self.watched, self.layout, old, stats, watched, layout, classes, used)
@@ -250,14 +253,45 @@ class Pool:
         return int(n_nodes), int(n_slots)
 
     def _ration(self, keep: int) -> None:
-        moving_jit.ration(self.nodes, self.tally, self.watched, self.head, self.trees, keep)
+        """Keep the ``keep`` most promising leaves awake, put the others to sleep; their slots are free after a move.
+
+        Promise is the weight that the majority class would get wrong. A sleeping leaf that makes the cut wakes afresh.
+        """
+        self._resize(len(self.nodes), len(self.stats))  # without gaps: every node in use is a node of a tree
+        nodes, tally = self.nodes[: self.head[p.H_NODES]], self.tally
+        leaves = np.flatnonzero(nodes["feature"] == p.LEAF)
+        promise = tally[leaves, 0] - tally[leaves, 1:].max(axis=1)
+        ranked = leaves[np.argsort(-promise, kind="stable")]
+        left = nodes["left"]
+        awake = ranked[:keep]
+        left[awake[left[awake] == p.IDLE]] = p.FRESH
+        left[ranked[keep:]] = p.IDLE
+
+    def _prune(self, most: int) -> None:
+        """Turn the lightest splits above leaves into leaves until the trees use at most so many nodes."""
+        self._resize(len(self.nodes), len(self.stats))
+        nodes, tally, used = self.nodes, self.tally, int(self.head[p.H_NODES])
+        children = {
+            i: slice(int(nodes[i]["left"]), int(nodes[i]["left"]) + int(p.arity(nodes, i)))
+            for i in np.flatnonzero(nodes["feature"][:used] != p.LEAF).tolist()
+        }
+        while used > most and children:
+            bottom = [i for i, c in children.items() if (nodes["feature"][c] == p.LEAF).all()]
+            for i in sorted(bottom, key=lambda i: (tally[i, 0], i)):
+                below = children.pop(i)
+                tally[i, 1:] = tally[below, 1:].sum(axis=0)
+                nodes[i] = (0.0, p.LEAF, p.FRESH)
+                k = below.stop - below.start
+                used -= k + k % 2
+                if used <= most:
+                    break
 
     def _resize(self, nodes: int, slots: int) -> None:
         """Move all trees into tables of these lengths."""
         new_nodes = _leaves(nodes)
-        new_tally = np.zeros((nodes, self.tally.shape[1]))
-        stats = np.zeros((slots, self.stats.shape[1]))
-        watched = np.zeros((slots, *self.watched.shape[1:]), dtype=np.int32)
+        new_tally = _zeros((nodes, self.tally.shape[1]))
+        stats = _zeros((slots, self.stats.shape[1]))
+        watched = _zeros((slots, *self.watched.shape[1:]), np.int32)
         old = (self.nodes, self.tally, self.stats, self.watched)
         moving_jit.move(*old, self.head, self.trees, new_nodes, new_tally, stats, watched)
         self.nodes, self.tally, self.stats, self.watched = new_nodes, new_tally, stats, watched
@@ -266,14 +300,13 @@ class Pool:
         """Run everything that happens only when tables grow, so that it is compiled before time counts."""
         self._enlarge()
         self._ration(1)
-        moving_jit.prune(self.nodes, self.tally, self.trees, len(self.nodes))
         self._reshape(self.layout, self.tally.shape[1])
 
     # -- sizes --------------------------------------------------------------------------------------------------------
 
     def _m(self, layout: NDArray[np.int64]) -> int:
         """How many attributes a leaf watches (at least one cell, which the free list needs)."""
-        d = layout.shape[1]
+        d = int(layout.shape[1])
         return max(1, d if self.subspace is None else min(self.subspace, d))
 
     def _width(self, layout: NDArray[np.int64], classes: int) -> int:
@@ -290,8 +323,17 @@ class Pool:
         self.head[p.H_NOMINAL] = int((self.layout[ROOM] > 0).sum())
 
 
+def _zeros(shape: tuple[int, ...], dtype: Any = np.float64) -> NDArray[Any]:
+    """Make a table of zeros. A large one gets memory of its own, which goes back to the system when it is replaced."""
+    size = math.prod(shape) * np.dtype(dtype).itemsize
+    if size < _OWN_MEMORY or not hasattr(mmap, "MAP_PRIVATE"):
+        return np.zeros(shape, dtype=dtype)
+    own = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    return np.frombuffer(own, dtype=dtype).reshape(shape)
+
+
 def _leaves(n: int) -> NDArray[np.void]:
-    nodes = np.zeros(n, dtype=p.NODE)
+    nodes = _zeros((n,), p.NODE)
     nodes["feature"] = p.LEAF
     nodes["left"] = p.FRESH
     return nodes

@@ -98,8 +98,7 @@ def attempt(p: Trees, t: int, known: int, i: int) -> None:
         split(p, i, slot, winner, where)
     elif rules[R_DROP_POOR] > 0.0:
         for j in range(p.watched.shape[1]):
-            f, start = p.watched[slot, j, 0], p.watched[slot, j, 1]
-            if f >= 0 and p.stats[slot, start] > 0.0 and merits[j] < best - epsilon:
+            if -math.inf < merits[j] < best - epsilon:
                 p.watched[slot, j, 0] = -1
 
 
