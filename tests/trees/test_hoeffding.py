@@ -123,7 +123,7 @@ def test_an_attribute_of_which_nothing_is_known_is_not_dropped():
 
 
 @pytest.mark.parametrize("criterion", ["gain", "gini"])
-def test_an_attribute_that_was_constant_so_far_is_dropped_only_when_it_trails(criterion):
+def test_an_attribute_that_was_constant_so_far_is_not_dropped(criterion):
     rng = np.random.default_rng(13)
     y = rng.integers(0, 2, 3000)
     weak = y + 3.0 * rng.normal(size=(2, 3000))

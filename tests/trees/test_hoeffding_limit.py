@@ -178,7 +178,9 @@ def test_a_limit_too_small_for_one_leaf_is_refused_with_a_sentence(d, limit):
     assert len(tree.classes_) == 0
     assert tree.schema is None
     least = int(str(error.value).split("at least ")[1].split()[0])
-    assert HoeffdingTree(limit_bytes=least).partial_fit(X, y).state_bytes <= least
+    tree = HoeffdingTree(**HUNGRY, limit_bytes=least).partial_fit(X, y)
+    assert tree.state_bytes <= least
+    assert live(tree._pool.nodes, 1)[1] == 1  # what the sentence asks for is enough to observe
 
 
 @pytest.mark.parametrize(("d", "limit"), [(3, 4096), (300, 90_000)])

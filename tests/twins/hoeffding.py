@@ -190,10 +190,8 @@ class SlowHoeffdingTree:
             branches = [self._child(counts) for counts in leaf.observers[f].branches(test)]
             return Split(f, test, branches, leaf.counts, leaf.weight)
         if self.drop_poor:
-            idle = 1.0 - whole if self.criterion == "gini" else 0.0
-            merits = {f: m for m, f, _ in candidates}
-            for poor in [f for f, observer in leaf.observers.items() if not observer.empty]:
-                if merits.get(poor, idle) < best - e:  # one that offers no split has the merit of no split
+            for m, poor, _ in candidates:
+                if poor is not None and m < best - e:
                     del leaf.observers[poor]
         return None
 

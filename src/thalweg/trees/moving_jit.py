@@ -6,7 +6,6 @@ from numpy.typing import NDArray
 from thalweg.jit.compile import called, compiled
 from thalweg.trees.leaf_jit import HEADER, HUGE, NUMERIC_COLUMNS, ROOM, Floats, Ints, Watched, block_size, clear_block
 from thalweg.trees.tables_jit import (
-    FRESH,
     H_FREE,
     H_FREE_SLOT,
     H_NODES,
@@ -15,8 +14,8 @@ from thalweg.trees.tables_jit import (
     LEAF,
     Nodes,
     arity,
-    majority,
-    release,
+    feature_of,
+    left_of,
 )
 
 
@@ -44,13 +43,13 @@ def move(
         if i < 0:  # the odd one of a block with an odd number of children
             done += 1
             continue
-        left = nodes[i]["left"]
+        left = left_of(nodes, i)
         new_nodes[done]["feature"] = nodes[i]["feature"]
         new_nodes[done]["threshold"] = nodes[i]["threshold"]
         new_nodes[done]["left"] = left
         for c in range(tally.shape[1]):
             new_tally[done, c] = tally[i, c]
-        if nodes[i]["feature"] == LEAF:
+        if feature_of(nodes, i) == LEAF:
             if left >= 0:
                 for a in range(stats.shape[1]):
                     new_stats[n_slots, a] = stats[left, a]
@@ -81,8 +80,8 @@ def live(nodes: Nodes, trees: int) -> tuple[int, int]:
         while depth > 0:
             depth -= 1
             i = stack[depth]
-            left = nodes[i]["left"]
-            if nodes[i]["feature"] == LEAF:
+            left = left_of(nodes, i)
+            if feature_of(nodes, i) == LEAF:
                 n_slots += left >= 0
             else:
                 k = arity(nodes, i)
@@ -148,7 +147,7 @@ def sound(nodes: Nodes, stats: Floats, watched: Watched, layout: Ints, head: Int
         while depth > 0:
             depth -= 1
             i = stack[depth]
-            f, left = nodes[i]["feature"], nodes[i]["left"]
+            f, left = feature_of(nodes, i), left_of(nodes, i)
             if f == LEAF:
                 if left < IDLE or left >= head[H_SLOTS]:
                     return False

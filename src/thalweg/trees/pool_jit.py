@@ -35,6 +35,7 @@ from thalweg.trees.tables_jit import (
     Nodes,
     Trees,
     find,
+    left_of,
     majority,
     wake,
 )
@@ -64,7 +65,7 @@ def ask_bayes(tally: Floats, stats: Floats, watched: Watched, layout: Ints, i: i
 def vote(nodes: Nodes, tally: Floats, stats: Floats, watched: Watched, layout: Ints, rules: Floats, i: int,
          parent: int, X: Floats, r: int, logs: Floats, votes: Floats) -> bool:  # fmt: skip
     """Fill ``votes`` with the answer of leaf i to row r, not normalised; True: they are naive Bayes's own."""
-    slot = nodes[i]["left"]
+    slot = left_of(nodes, i)
     kind = rules[R_LEAF]
     if slot >= 0 and (
         (kind == ADAPTIVE and stats[slot, MAJORITY_RIGHT] <= stats[slot, BAYES_RIGHT])
@@ -127,7 +128,7 @@ def learn(nodes: Nodes, tally: Floats, stats: Floats, watched: Watched, layout: 
           votes: Floats) -> None:  # fmt: skip
     """Learn row r, label y, weight w in tree t. ``answered``: ``votes`` holds naive Bayes's answer to this row."""
     i, _ = find(nodes, tally, t, X, r, w)
-    slot = nodes[i]["left"]
+    slot = left_of(nodes, i)
     if slot == IDLE or len(stats) == 0:  # no room at all to observe: only count
         tally[i, 0] += w
         tally[i, 1 + y] += w

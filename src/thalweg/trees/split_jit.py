@@ -25,6 +25,7 @@ from thalweg.trees.tables_jit import (
     R_TAU,
     Trees,
     draw,
+    left_of,
     n_classes,
     release,
     take_nodes,
@@ -35,7 +36,7 @@ from thalweg.trees.tables_jit import (
 def attempt(p: Trees, t: int, known: int, i: int) -> None:
     """Split leaf i if its best attribute is better than the second by more than ε, or ε < τ (Domingos, Hulten 2000)."""
     rules, classes = p.rules, n_classes(p)
-    slot = p.nodes[i]["left"]
+    slot = left_of(p.nodes, i)
     n = p.tally[i, 0]
     p.stats[slot, LAST] = n
     counts = p.tally[i, 1:]
@@ -56,7 +57,7 @@ def attempt(p: Trees, t: int, known: int, i: int) -> None:
         elif rules[R_NULL] == NULL_ZERO:
             best = 0.0
     for j in range(p.watched.shape[1]):
-        f, start = p.watched[slot, j, 0], p.watched[slot, j, 1]
+        f, start = int(np.int64(p.watched[slot, j, 0])), int(np.int64(p.watched[slot, j, 1]))
         if f < 0 or p.stats[slot, start] == 0.0:
             continue
         if p.layout[ROOM, f] == 0:

@@ -71,6 +71,18 @@ class Trees(NamedTuple):
 
 
 @inlined
+def feature_of(nodes: Nodes, i: int) -> int:
+    """What node i tests, as a feature code; LEAF: nothing."""
+    return int(np.int64(nodes[i]["feature"]))  # one width of integer everywhere: each other one compiles all anew
+
+
+@inlined
+def left_of(nodes: Nodes, i: int) -> int:
+    """Where node i leads: to its first child, or for a leaf to its slot, FRESH or IDLE."""
+    return int(np.int64(nodes[i]["left"]))
+
+
+@inlined
 def n_classes(p: Trees) -> int:
     """Room for classes."""
     return int(p.tally.shape[1] - 1)
@@ -93,11 +105,11 @@ def heavier(tally: Floats, first: int, k: int) -> int:
 def branch(nodes: Nodes, tally: Floats, i: int, f: int, X: Floats, r: int) -> int:
     """Find the child of inner node i, which tests feature code f, that row r goes to."""
     t = nodes[i]["threshold"]
-    left = nodes[i]["left"]
+    left = left_of(nodes, i)
     if f >= 0:
         v = X[r, f]
         if v <= t:
-            return int(left)
+            return left
         return left + 1 if v > t else heavier(tally, left, 2)
     v = X[r, -2 - f]
     if t >= 0.0:
@@ -110,7 +122,7 @@ def find(nodes: Nodes, tally: Floats, root: int, X: Floats, r: int, w: float) ->
     """Find the leaf of row r and its parent (-1: none); add weight w > 0 to every inner node on the way."""
     i, parent = root, -1
     while True:
-        f = nodes[i]["feature"]
+        f = feature_of(nodes, i)
         if f == LEAF:
             return i, parent
         if w > 0.0:
@@ -149,7 +161,7 @@ def draw(p: Trees, t: int, slot: int) -> None:
         choose(p.rng, t, d, chosen)
     start = HEADER
     for j in range(m):
-        f = chosen[j]
+        f = int(chosen[j])
         p.watched[slot, j, 0] = f if f < d else -1  # a pool without features still has a cell, for the free list
         p.watched[slot, j, 1] = start
         if f >= d:
@@ -204,8 +216,8 @@ def clear_tree(p: Trees, t: int) -> None:
     while depth > 0:
         depth -= 1
         i = stack[depth]
-        left = p.nodes[i]["left"]
-        if p.nodes[i]["feature"] == LEAF:
+        left = left_of(p.nodes, i)
+        if feature_of(p.nodes, i) == LEAF:
             if left >= 0:
                 release(p.watched, p.head, left)
             continue
