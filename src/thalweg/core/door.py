@@ -15,6 +15,8 @@ from thalweg.core.schema import Feature, Schema
 Rows = NDArray[np.float64]
 
 _MISSING = float("nan")
+HEAVIEST = 1e100
+"""The largest weight of a row: sums of larger ones would overflow."""
 
 
 def rows(X: Any, schema: Schema | None, *, missing: bool, learning: bool) -> tuple[Rows, Schema]:
@@ -37,13 +39,14 @@ def rows(X: Any, schema: Schema | None, *, missing: bool, learning: bool) -> tup
             f"X has {array.shape[1]} features, but thalweg is expecting {schema.n_features} features as input, "
             "as many as its first chunk had"
         )
-    check_values(array, schema, missing)
+    check_values(array, schema, missing, learning)
     return array, schema
 
 
-def check_values(array: Rows, schema: Schema, missing: bool) -> None:
+def check_values(array: Rows, schema: Schema, missing: bool, learning: bool) -> None:
     """Refuse infinities, NaN where the learner has no rule for it, and codes that no nominal value can have."""
-    bad = first_bad(array, schema.cardinalities, missing)
+    ceiling = schema.ceilings[0 if learning else 1]
+    bad = first_bad(array, ceiling, missing)
     if bad < 0:
         return
     row, column = divmod(int(bad), array.shape[1])
@@ -53,14 +56,14 @@ def check_values(array: Rows, schema: Schema, missing: bool) -> None:
         raise ValueError(f"X must be finite (no infinity), {where}")
     if np.isnan(v):
         raise ValueError(f"X must hold no missing value (NaN) for this learner, {where}")
-    raise ValueError(f"X must hold whole codes from 0 for a nominal feature, {where}")
+    raise ValueError(f"X must hold whole codes from 0 and below {ceiling[column]} for a nominal feature, {where}")
 
 
 def one_row(x: Any, schema: Schema | None, *, missing: bool, learning: bool) -> tuple[Rows, Schema]:
     """Turn a dict or a 1-D row into one row of the schema."""
     if type(x) is dict or isinstance(x, Mapping):
         array, schema = _from_mapping(x, schema, missing, learning)
-        check_values(array, schema, missing)
+        check_values(array, schema, missing, learning)
         return array, schema
     if type(x) is np.ndarray and x.dtype == np.float64 and x.ndim == 1:
         return rows(x.reshape(1, -1), schema, missing=missing, learning=learning)
@@ -82,10 +85,10 @@ def weights(w: Any, n: int) -> NDArray[np.float64]:
         array = np.full(n, float(array))
     if array.shape != (n,):
         raise ValueError(f"sample_weight must have one number for each of the {n} rows, got shape {array.shape}")
-    good = np.isfinite(array) & (array >= 0.0)
+    good = (array >= 0.0) & (array <= HEAVIEST)
     if not good.all():
         i = int(np.argmin(good))
-        raise ValueError(f"sample_weight must hold finite numbers ≥ 0, got {array[i]} at index {i}")
+        raise ValueError(f"sample_weight must hold finite numbers ≥ 0 (and at most {HEAVIEST:g}), got {array[i]} at index {i}")
     return array
 
 

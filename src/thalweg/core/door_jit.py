@@ -9,11 +9,11 @@ from thalweg.jit.compile import compiled
 
 
 @compiled
-def first_bad(X: NDArray[np.float64], cardinality: NDArray[np.int64], allow_nan: bool) -> int:
+def first_bad(X: NDArray[np.float64], ceiling: NDArray[np.int64], allow_nan: bool) -> int:
     """Find the first cell (row-major) that no learner may see; -1: none.
 
-    Infinity is never allowed, NaN only if asked for, and a nominal cell must hold a whole code from 0.
-    A code at or above the cardinality passes: it stands for a value that was never seen.
+    Infinity is never allowed, NaN only if asked for, and a nominal cell (ceiling ≥ 0) must hold a whole code from 0
+    and below the ceiling.
     """
     n, d = X.shape
     for i in range(n):
@@ -22,6 +22,6 @@ def first_bad(X: NDArray[np.float64], cardinality: NDArray[np.int64], allow_nan:
             if not math.isfinite(v):
                 if not (allow_nan and v != v):
                     return int(i * d + f)
-            elif cardinality[f] > 0 and (v < 0.0 or v != math.floor(v)):
+            elif ceiling[f] >= 0 and (v < 0.0 or v >= ceiling[f] or v != math.floor(v)):
                 return int(i * d + f)
     return -1

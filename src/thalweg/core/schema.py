@@ -12,6 +12,9 @@ Value = str | int | float | bool
 """What a nominal value or a class may be, where it is written to a file."""
 
 
+_MOST_CODES = 1 << 20
+
+
 class Feature(msgspec.Struct, frozen=True, dict=True):
     """One column: numeric, or nominal when it has values.
 
@@ -90,6 +93,17 @@ class Schema(msgspec.Struct, frozen=True, dict=True):
     def cardinalities(self) -> NDArray[np.int64]:
         """Number of values per feature, 0 for numeric ones."""
         return np.array([f.cardinality for f in self.features], dtype=np.int64)
+
+    @cached_property
+    def ceilings(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """What codes must lie below (-1: numeric): those of a learned row, and those of a predicted row.
+
+        Learned, a closed feature has only its own values. Else a code beyond them is a value that was never seen.
+        """
+        nominal = np.array([f.nominal for f in self.features], dtype=bool)
+        closed = nominal & ~np.array([f.open for f in self.features], dtype=bool)
+        predicted = np.where(nominal, _MOST_CODES, -1)
+        return np.where(closed, self.cardinalities, predicted), predicted
 
     @cached_property
     def nominal_codes(self) -> dict[int, dict[Value, int]]:

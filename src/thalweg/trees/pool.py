@@ -82,14 +82,14 @@ class Pool:
         m, width = self._m(layout), self._width(layout, CLASSES)
         if self.limit is not None:
             least = self._fixed_bytes(layout) + (trees + int(self.head[p.H_ARITY])) * _node_bytes(CLASSES)
-            least += trees * _slot_bytes(width, m)
+            least += (trees + 1) * _slot_bytes(width, m)
             if least > self.limit:
                 raise ValueError(
                     f"limit_bytes must be at least {least} for {schema.n_features} features and {trees} trees, "
                     f"got {self.limit}"
                 )
             if self._fixed_bytes(layout) + nodes * _node_bytes(CLASSES) + slots * _slot_bytes(width, m) > self.limit:
-                nodes, slots = trees + int(self.head[p.H_ARITY]), trees
+                nodes, slots = trees + int(self.head[p.H_ARITY]), trees + 1
         self.nodes = _leaves(nodes)
         self.tally = np.zeros((nodes, 1 + CLASSES))
         self.stats = np.zeros((slots, width))
@@ -205,7 +205,8 @@ class Pool:
         nodes, slots = len(self.nodes), len(self.stats)
         if self.limit is not None:  # wider rows, so fewer of them where the limit is near
             budget = max(0, self.limit - self._fixed_bytes(layout))
-            most = max(self.trees, budget // 2 // _node_bytes(classes))
+            spare = budget - 2 * _slot_bytes(width, m)  # nodes must not take the place of the last leaf that observes
+            most = max(self.trees, min(budget // 2, spare if spare > 0 else budget) // _node_bytes(classes))
             if self.live[0] > most:
                 self._prune(most)
                 nodes = self.live[0]
@@ -238,7 +239,7 @@ class Pool:
             budget = max(0, self.limit - self._fixed_bytes(self.layout))
             if room_nodes * node + room_slots * slot > budget:
                 room_nodes = min(room_nodes, nodes + max(need, nodes // 8))
-                if self.stops or room_nodes * node > budget // 2:
+                if self.stops or room_nodes * node > min(budget // 2, budget - 2 * slot):
                     self.head[p.H_FROZEN] = 1
                     room_nodes = nodes
                 room_slots = min(room_slots, max(0, budget - room_nodes * node) // slot)
