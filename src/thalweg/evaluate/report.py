@@ -36,7 +36,11 @@ def page(results: Sequence[Result], path: str | Path, *, title: str, words: str 
     """
     light, dark = curves(results), curves(results, dark=True)
     learners = "".join(f"<dt>{html.escape(r.learner)}</dt><dd><code>{_call(r)}</code></dd>" for r in results)
-    meta = ", ".join(f"{name} {value}" for name, value in results[0].meta.items() if isinstance(value, str))
+    meta = ", ".join(
+        f"{'thalweg' if name == 'version' else name} {value}"
+        for name, value in results[0].meta.items()
+        if isinstance(value, str)
+    )
     Path(path).write_text(
         f"""<!doctype html>
 <html lang="en">
