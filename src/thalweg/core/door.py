@@ -88,7 +88,9 @@ def weights(w: Any, n: int) -> NDArray[np.float64]:
     good = (array >= 0.0) & (array <= HEAVIEST)
     if not good.all():
         i = int(np.argmin(good))
-        raise ValueError(f"sample_weight must hold finite numbers ≥ 0 (and at most {HEAVIEST:g}), got {array[i]} at index {i}")
+        raise ValueError(
+            f"sample_weight must hold finite numbers ≥ 0 (and at most {HEAVIEST:g}), got {array[i]} at index {i}"
+        )
     return array
 
 
