@@ -30,9 +30,26 @@ def test_every_public_class_and_function_has_an_example() -> None:
     assert without == ["Classifier"]  # abstract: the learners show its verbs
 
 
-@pytest.mark.parametrize("number", range(2))
-def test_examples_in_the_readme(number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text("utf-8"), re.DOTALL)
-    assert len(blocks) == 2
+def examples() -> list[tuple[str, int, str]]:
+    found = []
+    for page in ("README.md", "docs/guide.md"):
+        blocks = re.findall(r"```python\n(.*?)```", (ROOT / page).read_text("utf-8"), re.DOTALL)
+        found += [(page, i + 1, block) for i, block in enumerate(blocks)]
+    return found
+
+
+@pytest.mark.parametrize(("page", "number", "code"), examples())
+def test_examples_in_pages(page: str, number: int, code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    exec(compile(blocks[number], f"README.md, example {number + 1}", "exec"), {})
+    exec(compile(code, f"{page}, example {number}", "exec"), {})
+
+
+def test_the_pages_have_examples() -> None:
+    assert {page for page, _, _ in examples()} == {"README.md", "docs/guide.md"}
+    assert len(examples()) == 7
+
+
+def test_links_between_pages_lead_somewhere() -> None:
+    for page in [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("benchmarks/*.md")]:
+        for target in re.findall(r"\]\(([^)#]+)", page.read_text("utf-8")):
+            assert "://" in target or (page.parent / target).exists(), f"{page.name}: {target}"

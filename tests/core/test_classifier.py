@@ -1,3 +1,5 @@
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 
@@ -117,6 +119,17 @@ def test_a_state_of_something_else_is_refused_and_changes_nothing() -> None:
         with pytest.raises(ValueError, match="state must be what HoeffdingTree"):
             tree.restore(broken)
         assert np.array_equal(tree.predict_proba(X), expected)
+
+
+def test_many_threads_may_predict_with_one_learner() -> None:
+    tree = HoeffdingTree(grace_period=20, delta=0.1).partial_fit(X, Y)
+    expected, before = tree.predict_proba(X), tree.state()
+    with ThreadPoolExecutor(8) as threads:
+        answers = list(threads.map(lambda _: tree.predict_proba(X), range(64)))
+        labels = list(threads.map(tree.predict_one, X))
+    assert all(np.array_equal(a, expected) for a in answers)
+    assert labels == tree.predict(X).tolist()
+    assert all(np.array_equal(before[k], v) for k, v in tree.state().items())
 
 
 def test_a_users_own_learner_needs_four_methods() -> None:
