@@ -5,7 +5,7 @@ STAMP := .venv/.installed
 
 .PHONY: run test check format bench clean
 
-run: $(STAMP)            ## learn a drifting stream: progress, a table, a picture, a page
+run: .venv/.plots        ## learn a drifting stream: progress, a table, a picture, a page
 	$(BIN)/thalweg demo
 
 test: $(STAMP)           ## all tests
@@ -24,9 +24,15 @@ format: $(STAMP)
 bench: .venv-bench/.installed   ## speed and accuracy side by side with river and CapyMOA
 	.venv-bench/bin/python benchmarks/side_by_side.py
 
-$(STAMP): pyproject.toml
+.venv/bin/python:
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --upgrade pip
+
+.venv/.plots: pyproject.toml | .venv/bin/python
+	$(BIN)/python -m pip install --quiet --editable '.[plots]'
+	touch $@
+
+$(STAMP): pyproject.toml | .venv/bin/python
 	$(BIN)/python -m pip install --quiet --editable '.[dev]'
 	touch $@
 

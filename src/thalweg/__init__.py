@@ -92,7 +92,12 @@ if TYPE_CHECKING:
     from thalweg.trees.hoeffding import HoeffdingTree
 
 
+_PACKAGES = ("checks", "compat", "detectors", "evaluate", "registry", "streams")
+
+
 def __getattr__(name: str) -> Any:
+    if name in _PACKAGES:
+        return import_module(f"thalweg.{name}")
     if name not in _HOME:
         raise AttributeError(f"module 'thalweg' has no attribute {name!r}")
     value = getattr(import_module(f"thalweg.{_HOME[name]}"), name)

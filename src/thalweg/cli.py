@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from thalweg.core.protocols import Stream
     from thalweg.evaluate.prequential import Progress
 
+ENDLESS = 100_000
+"""Rows of an endless stream to read where no limit is given."""
+
 app = typer.Typer(
     name="thalweg",
     help="Classify data streams that change while they are being learned.",
@@ -26,6 +29,7 @@ app = typer.Typer(
 )
 
 
+# What typer raises for a wrong command line; its home differs between versions of typer.
 _USAGE: Any = next(c for c in typer.BadParameter.__mro__ if c.__name__ == "ClickException")
 
 
@@ -63,10 +67,14 @@ def about(
 def run(
     learner: Annotated[str, typer.Argument(help="A learner's name, or name(parameter=value); see thalweg list.")],
     stream: Annotated[str, typer.Argument(help="A stream's name, name(parameter=value), or a file.")],
-    limit: Annotated[int | None, typer.Option(help="Stop after so many rows.", min=0)] = None,
+    limit: Annotated[
+        int | None, typer.Option(help=f"Stop after so many rows (an endless stream: {ENDLESS:,} by default).", min=0)
+    ] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of the learner and of a generated stream.", min=0)] = None,
     settings: Annotated[list[str] | None, typer.Option("--set", help="A parameter of the learner: name=value.")] = None,
     target: Annotated[str | None, typer.Option(help="The column to predict, when the stream is a file.")] = None,
+    drop: Annotated[list[str] | None, typer.Option(help="A column of the file to leave out.")] = None,
+    nominal: Annotated[list[str] | None, typer.Option(help="A column of numbers that are names, not amounts.")] = None,
     delay: Annotated[int, typer.Option(help="Rows between a record and its label.", min=0)] = 0,
     window: Annotated[int, typer.Option(help="Rows of the sliding window for metrics.", min=1)] = 1000,
     seconds: Annotated[float | None, typer.Option(help="Stop after so many seconds.")] = None,
@@ -84,7 +92,10 @@ def run(
     from thalweg.snapshot import save as save_model
 
     model = _learner(learner, _settings(settings or []), seed)
-    source = _stream(stream, target, seed)
+    source = _stream(stream, seed, target=target, drop=tuple(drop or ()), nominal=tuple(nominal or ()))
+    _check_paths(json if json != "-" else None, plot, save, resume)
+    if limit is None and getattr(source, "rows", 0) is None:
+        limit = ENDLESS
     try:
         with _progress(quiet=json == "-") as watch:
             result = prequential(
@@ -93,6 +104,8 @@ def run(
                 stream_name=stream,
             )  # fmt: skip
     except KeyboardInterrupt as stop:
+        if json is None:
+            _print(getattr(stop, "result", ""))
         _fail("; ".join(["interrupted", *getattr(stop, "__notes__", [])]), code=130)
     if save is not None:
         save_model(model, save)
@@ -136,13 +149,20 @@ def warmup() -> None:
     """Compile everything now, once, so that no later command waits for it."""
     import time
 
+    import numpy as np
+
+    from thalweg.demo import drifting_stream
     from thalweg.evaluate.prequential import prequential
 
     begun = time.perf_counter()
     with _progress(quiet=False) as watch:
         for name, entry in registry.LEARNERS.items():
-            source = registry.STREAMS["sea"].make()
-            prequential(source, entry.make(), limit=2_000, on_progress=watch(name))
+            stream = drifting_stream(2_000, seed=1)
+            prequential(stream, entry.make(), limit=2_000, delay=10, on_progress=watch(name))
+        for name, entry in registry.STREAMS.items():
+            prequential(entry.make(), registry.LEARNERS["majority"].make(), limit=2_000, on_progress=watch(name))
+        for entry in registry.DETECTORS.values():
+            entry.make().update_many(np.zeros(100))
     print(f"compiled in {time.perf_counter() - begun:.1f} s; kept for later runs")
 
 
@@ -156,6 +176,7 @@ def demo(
     from thalweg.demo import run_demo, write_demo
     from thalweg.evaluate.table import side_by_side
 
+    _check_paths(str(folder / "thalweg-demo.html"), folder / "thalweg-demo.png")
     with _progress(quiet=False) as watch:
         results = run_demo(rows, seed, watch)
     _print(side_by_side(results, metrics=("accuracy", "kappa", "f1_macro", "auc")))
@@ -187,22 +208,33 @@ def _learner(text: str, chosen: dict[str, Any], seed: int | None) -> "Classifier
     return registry.make("learner", text, registry.LEARNERS, **chosen)  # type: ignore[no-any-return]
 
 
-def _stream(text: str, target: str | None, seed: int | None) -> "Stream":
+def _stream(text: str, seed: int | None, target: str | None, **columns: tuple[str, ...]) -> "Stream":
+    """Open a stream by its name, or a file."""
     from thalweg.streams.datasets import DATASETS, load_dataset
-    from thalweg.streams.files import open_file
+    from thalweg.streams.files import KINDS, open_file
 
-    if target is not None or Path(text).suffix in {".csv", ".tsv", ".parquet", ".gz", ".zst"} or Path(text).exists():
+    known = {**registry.STREAMS, **{n: registry.Entry("", d.line) for n, d in DATASETS.items()}}
+    if target is not None or (text not in known and (Path(text).is_file() or set(Path(text).suffixes) & set(KINDS))):
         if target is None:
             raise ValueError(f"--target must name the column of {text} to predict")
-        return open_file(text, target=target)
+        return open_file(text, target=target, **{name: given for name, given in columns.items() if given})
     name, given = registry.parse(text)
+    registry.find("stream", name, known)
     if name in DATASETS:
         return load_dataset(name, **given)
-    if name not in registry.STREAMS:
-        known = {**registry.STREAMS, **{n: registry.Entry("", d.line) for n, d in DATASETS.items()}}
-        registry.find("stream", name, known)
     more = {} if seed is None or "seed" in given else {"seed": seed}
     return registry.make("stream", text, registry.STREAMS, **more)  # type: ignore[no-any-return]
+
+
+def _check_paths(json: str | None = None, plot: Path | None = None, *others: Path | None) -> None:
+    """Refuse a place that cannot be written to before any work is done, not after."""
+    if plot is not None:
+        from thalweg.evaluate.plots import check_path
+
+        check_path(plot)
+    for path in (Path(json) if json else None, plot, *others):
+        if path is not None and not path.parent.is_dir():
+            raise ValueError(f"{path} must lie in a folder that exists")
 
 
 @contextmanager

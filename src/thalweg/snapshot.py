@@ -14,7 +14,9 @@ from typing import Any, TypeVar, overload
 import numpy as np
 
 from thalweg import registry
+from thalweg.core import params
 from thalweg.core.arrays_file import read_arrays, write_arrays
+from thalweg.core.classifier import Classifier
 from thalweg.core.protocols import Stateful
 from thalweg.core.schema import Schema
 
@@ -33,6 +35,7 @@ def save(obj: Stateful, path: Path) -> None:
     >>> thalweg.load(path).predict_proba_one([3.0])
     {'no': 0.5, 'yes': 0.5}
     """
+    params.path("path", path)
     header = _describe(obj)
     schema = getattr(obj, "schema", None)
     if isinstance(schema, Schema):  # the state has it too; here it is for people and other programs to read
@@ -57,10 +60,16 @@ def load(path: Path, *, cls: type[Any] | None = None) -> Any:
     ...     load(f"{folder}/model.safetensors").predict_one([1.0])
     'rain'
     """
+    params.path("path", path)
+    if cls is not None and not isinstance(cls, type):
+        raise TypeError(f"cls must be a class, got {params.shown(cls)}")
     arrays, header = read_arrays(path)
     try:
         obj = _make(header, cls)
-        obj.restore(arrays)
+        if isinstance(obj, Classifier):
+            obj.restore(arrays, copy=False)
+        else:
+            obj.restore(arrays)
     except (ValueError, TypeError, LookupError, AttributeError) as error:
         reason = f"it lacks {error}" if isinstance(error, KeyError) else error
         raise ValueError(f"{os.fspath(path)} is no snapshot that can be loaded: {reason}") from error
@@ -71,7 +80,7 @@ def _describe(obj: Any) -> dict[str, Any]:
     """Name the class and the parameters of an object."""
     kind = type(obj)
     if isinstance(obj, type) or not isinstance(obj, Stateful) or not hasattr(obj, "get_params"):
-        raise TypeError(f"obj must have state(), restore() and get_params() to be saved, got {obj!r:.80}")
+        raise TypeError(f"obj must have state(), restore() and get_params() to be saved, got {params.shown(obj)}")
     names = obj.get_params()
     return {
         "class": f"{kind.__module__}:{kind.__qualname__}",
@@ -111,7 +120,9 @@ def _to_json(what: str, value: Any) -> Any:
         return {"schema": json.loads(value.to_json())}
     if isinstance(value, Stateful) and hasattr(value, "get_params"):
         return _describe(value)
-    raise TypeError(f"{what} must be text, a finite number, True, False, None, or a list of these, got {value!r:.80}")
+    raise TypeError(
+        f"{what} must be text, a finite number, True, False, None, or a list of these, got {params.shown(value)}"
+    )
 
 
 def _from_json(value: Any) -> Any:

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from thalweg.core import door
 from thalweg.core.labels import Labels, sequence
+from thalweg.core.params import shown
 from thalweg.core.protocols import State
 from thalweg.core.schema import Schema
 
@@ -132,11 +133,8 @@ class Classifier(ABC):
 
         The label of a row that is not learned is not looked at; a row that is not predicted has probability 0.
         """
-        order = np.ascontiguousarray(events, dtype=np.int64)
-        n = len(y)
-        if order.ndim != 1 or (order.size and (order.max() >= n or order.min() < -n)):
-            raise ValueError(f"events must be row numbers e or ~e of the {n} rows")
-        return self._carry_out(X, y, sample_weight, order)
+        y = sequence(y)
+        return self._carry_out(X, y, sample_weight, _order(events, len(y)))
 
     # -- one record ---------------------------------------------------------------------------------------------------
 
@@ -144,7 +142,8 @@ class Classifier(ABC):
         """Learn one record: a dict by feature name, or a row."""
         X, schema = door.one_row(x, self._schema, missing=self.missing == "native", learning=True)
         code, new = self._labels.read_one(y)
-        w = _WEIGHT_ONE if weight == 1.0 else door.weights(weight, 1)
+        plain = type(weight) is float or type(weight) is int
+        w = _WEIGHT_ONE if plain and weight == 1.0 else door.weights(weight, 1)
         if w[0] > 0.0:
             known = len(self._labels)
             if schema is not self._schema or not self._started:
@@ -207,7 +206,7 @@ class Classifier(ABC):
         ['no', 'yes']
         """
         if not isinstance(schema, Schema):
-            raise TypeError(f"schema must be a Schema, got {schema!r}")
+            raise TypeError(f"schema must be a Schema, got {shown(schema)}")
         if self._started or len(self._labels):
             raise ValueError("schema must be declared before the first row is learned")
         self._labels, self._schema = Labels(schema.classes), schema
@@ -216,11 +215,17 @@ class Classifier(ABC):
     def grow(self, schema: Schema) -> Self:
         """Take over a schema that has more features or more values of open nominal features than the present one."""
         old = self._schema
-        if old is None:
+        if old is None or not isinstance(schema, Schema):
             return self.declare(schema)
-        same = zip(old.features, schema.features, strict=False)
-        if schema.n_features < old.n_features or any(a.name != b.name or a.nominal != b.nominal for a, b in same):
-            raise ValueError("schema must begin with the features of the present one")
+        if schema.n_features < old.n_features:
+            raise ValueError(
+                f"schema must have the {old.n_features} features of the present one, got {schema.n_features}"
+            )
+        for a, b in zip(old.features, schema.features, strict=False):
+            if a.name != b.name or a.nominal != b.nominal or (a.values or ()) != (b.values or ())[: a.cardinality]:
+                raise ValueError(
+                    f"schema must begin with the features of the present one, got {shown(b)} for {shown(a)}"
+                )
         if self._started:
             self._extend(schema)
         self._schema = schema
@@ -237,23 +242,29 @@ class Classifier(ABC):
             state |= {name: table.copy() for name, table in self._tables().items()}
         return state
 
-    def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
-        """Continue from what ``state`` of a learner with the same parameters gave. The arrays are used as they are."""
-        tables = dict(state)
+    def restore(self, state: Mapping[str, NDArray[Any]], *, copy: bool = True) -> None:
+        """Continue from what ``state`` of a learner with the same parameters gave.
+
+        copy: False hands the arrays over: they belong to the learner from now on, and will change.
+        """
+        mine = f"state must be what {type(self).__name__}.state() gave"
+        if not isinstance(state, Mapping):
+            raise TypeError(f"{mine}, a dict of arrays, got {shown(state)}")
+        for name, table in state.items():
+            if not isinstance(table, np.ndarray):
+                raise TypeError(f"{mine}, a dict of arrays, got {shown(table)} for {shown(name)}")
+        tables = {n: t.copy() if copy or not t.flags.writeable else t for n, t in state.items()}
         try:
             labels = Labels.from_bytes(tables.pop("labels"))
             schema = Schema.from_json(tables.pop("schema").tobytes()) if "schema" in tables else None
-        except (KeyError, ValueError, TypeError) as error:
-            raise ValueError(f"state must be what {type(self).__name__}.state() gave: {error}") from None
-        if tables:
-            if schema is None:
-                raise ValueError(f"state must be what {type(self).__name__}.state() gave: it lacks the schema")
-            try:
+            if tables:
+                if schema is None:
+                    raise KeyError("schema")
                 self._adopt(tables, schema)
-            except KeyError as error:
-                raise ValueError(f"state must be what {type(self).__name__}.state() gave: it lacks {error}") from None
-            except ValueError as error:
-                raise ValueError(f"state must be what {type(self).__name__}.state() gave: {error}") from None
+        except KeyError as error:
+            raise ValueError(f"{mine}: it lacks {error}") from None
+        except (ValueError, TypeError) as error:
+            raise ValueError(f"{mine}: {error}") from None
         self._labels, self._schema, self._started = labels, schema, bool(tables)
 
     @property
@@ -288,8 +299,9 @@ class Classifier(ABC):
         fresh = type(self)(**self.get_params(deep=False))
         if isinstance(self._schema, Schema) and not self._started:
             fresh.declare(self._schema)
+        labels = sequence(y)
         _warn_of_column(y)
-        y = sequence(y)
+        y = labels
         new = Labels().read(y)[1]
         if not new:
             raise ValueError("y must hold at least one label to fit, got none")
@@ -307,10 +319,15 @@ class Classifier(ABC):
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Give the share of rows predicted right."""
-        guess, truth = self.predict(X), sequence(y)
-        if not len(guess) == len(truth) > 0:
-            raise ValueError(f"y must hold a label for each of the {len(guess)} rows of X, got {len(truth)}")
-        return float(np.average(guess == truth, weights=door.weights(sample_weight, len(truth))))
+        proba, truth = self.predict_proba(X), sequence(y)
+        if not len(proba) == len(truth) > 0:
+            raise ValueError(f"y must hold a label for each of the {len(proba)} rows of X, got {len(truth)}")
+        codes, _ = self._labels.read(truth)
+        right = proba.argmax(axis=1) == codes if proba.shape[1] else np.zeros(len(codes))
+        w = door.weights(sample_weight, len(codes))
+        if not w.any():
+            raise ValueError("sample_weight must hold at least one number above zero, got none")
+        return float(np.average(right, weights=w))
 
     @classmethod
     @lru_cache
@@ -329,7 +346,9 @@ class Classifier(ABC):
         known = self.get_params()
         for name in params:
             if name not in known:
-                raise ValueError(f"Invalid parameter {name!r} for {type(self).__name__}: it has {', '.join(known)}")
+                raise ValueError(
+                    f"Invalid parameter {shown(name)} for {type(self).__name__}: it has {', '.join(known)}"
+                )
         type(self)(**known | params)  # a bad value must leave this learner as it is
         self.__init__(**known | params)  # type: ignore[misc]
         return self.reset()
@@ -349,7 +368,7 @@ class Classifier(ABC):
         return self._started
 
     def __repr__(self) -> str:
-        changed = [f"{k}={v!r}" for k, v in self.get_params().items() if v is not self._defaults()[k]]
+        changed = [f"{k}={v!r}" for k, v in self.get_params().items() if v != self._defaults()[k]]
         return f"{type(self).__name__}({', '.join(changed)})"
 
     # -- inside -------------------------------------------------------------------------------------------------------
@@ -361,12 +380,10 @@ class Classifier(ABC):
 
         events: None: learn the rows in order, each predicted before if ``predict``.
         """
-        X, schema = door.rows(X, self._schema, missing=self.missing == "native", learning=True)
         if y is None:
             raise ValueError("y must hold a label for each row, got None")
-        y, n = sequence(y), len(X)
-        if len(y) != n:
-            raise ValueError(f"y must hold a label for each of the {n} rows of X, got {len(y)}")
+        y = sequence(y)
+        n = len(y)
         weights = door.weights(w, n)
         in_order = events is None
         if events is None:
@@ -375,15 +392,18 @@ class Classifier(ABC):
         if w is not None and not weights.all():  # a row of weight 0 changes nothing: it is not learned
             events = events[(events >= 0) | (weights[np.maximum(events, ~events)] > 0.0)]
             in_order = False
+        learned = None if in_order else ~events[events < 0]
+        X, schema = door.rows(X, self._schema, missing=self.missing == "native", learning=True, learned=learned)
+        if len(X) != n:
+            raise ValueError(f"y must hold a label for each of the {len(X)} rows of X, got {n}")
         labels = self._labels
         if classes is not None:
             labels = self._labels.copy()
             labels.admit(labels.read(classes, "classes")[1])
         known = len(labels)
-        if in_order:
+        if learned is None:
             codes, new = labels.read(y)
         else:
-            learned = ~events[events < 0]
             codes = np.full(n, -1, dtype=np.int64)
             codes[learned], new = labels.read(y[learned])
         if (events < 0).any():
@@ -417,6 +437,18 @@ class Classifier(ABC):
         return np.asarray(self.classes_[proba.argmax(axis=1)])
 
 
+def _order(events: Any, n: int) -> Ints:
+    """Read the events of ``play`` for n rows."""
+    try:
+        order = np.asarray(events)
+    except Exception:
+        order = np.empty(1, dtype=object)
+    whole = order.ndim == 1 and (order.dtype.kind in "iu" or not order.size)
+    if not whole or (order.size and (order.max() >= n or order.min() < -n)):
+        raise ValueError(f"events must be row numbers e or ~e of the {n} rows, got {shown(events)}")
+    return np.ascontiguousarray(order, dtype=np.int64)
+
+
 def _warn_of_column(y: Any) -> None:
     """Warn as scikit-learn does, in its class where it is loaded: a column may be a mistake for a row of labels."""
     if getattr(y, "shape", ())[1:] == (1,):
@@ -426,4 +458,4 @@ def _warn_of_column(y: Any) -> None:
 
 def _refuse_continuous(labels: list[Hashable]) -> None:
     if labels and isinstance(labels[0], float) and any(not v.is_integer() for v in labels if isinstance(v, float)):
-        raise ValueError(f"Unknown label type: continuous. y must hold classes, got {labels[0]!r}")
+        raise ValueError(f"Unknown label type: continuous. y must hold classes, got {shown(labels[0])}")

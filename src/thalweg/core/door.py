@@ -3,31 +3,43 @@
 Nothing behind the door checks again, and nothing is learned before the whole input has passed.
 """
 
+import numbers
 from collections.abc import Mapping
-from typing import Any
+from decimal import Decimal
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
 from thalweg.core.door_jit import first_bad
-from thalweg.core.schema import Feature, Schema
+from thalweg.core.params import shown
+from thalweg.core.schema import Feature, Schema, refuse_unwritable
 
 Rows = NDArray[np.float64]
 
 _MISSING = float("nan")
+_PLAIN = frozenset({float, int, bool, np.bool_, np.float64, np.float32, np.int64, np.int32, np.int8, np.uint8})
+_WHAT = "X must be rows of numbers (an array, a frame, an Arrow table)"
 HEAVIEST = 1e100
 """The largest weight of a row: sums of larger ones would overflow."""
 
 
-def rows(X: Any, schema: Schema | None, *, missing: bool, learning: bool) -> tuple[Rows, Schema]:
+def rows(
+    X: Any, schema: Schema | None, *, missing: bool, learning: bool, learned: NDArray[np.int64] | None = None
+) -> tuple[Rows, Schema]:
     """Turn X into rows of the schema; the schema that comes back has what a learned X adds to it.
 
     schema: None before the first chunk. missing: is NaN allowed? learning: may the schema grow?
+    learned: the rows that it may grow by, in the order in which they are learned; None: all, in order.
     """
     if type(X) is np.ndarray and X.dtype == np.float64 and X.ndim == 2:
         array = X if X.flags.c_contiguous and X.flags.writeable else np.array(X, order="C")
     elif _is_frame(X):
-        array, schema = from_frame(X, schema, learning)
+        table = arrow_table(X)
+        if learned is not None and learned.max(initial=-1) < table.num_rows:
+            _, schema = from_frame(table.take(learned), schema, learning)
+            learning = False
+        array, schema = from_frame(table, schema, learning)
     else:
         array = _from_anything(X)
     if schema is None:
@@ -67,9 +79,12 @@ def one_row(x: Any, schema: Schema | None, *, missing: bool, learning: bool) -> 
         return array, schema
     if type(x) is np.ndarray and x.dtype == np.float64 and x.ndim == 1:
         return rows(x.reshape(1, -1), schema, missing=missing, learning=learning)
-    array = np.asarray(x)
+    try:
+        array = x if isinstance(x, np.ndarray) else np.asarray(x)
+    except Exception:
+        raise ValueError(f"x must be a dict or a row of numbers, got {shown(x)}") from None
     if array.ndim != 1:
-        raise ValueError(f"x must be a dict or a row with one dimension, got {array.ndim} dimensions")
+        raise ValueError(f"x must be a dict or a row with one dimension, got {array.ndim}: {shown(x)}")
     return rows(array.reshape(1, -1), schema, missing=missing, learning=learning)
 
 
@@ -77,12 +92,7 @@ def weights(w: Any, n: int) -> NDArray[np.float64]:
     """Turn sample weights into n numbers ≥ 0; None: all 1."""
     if w is None:
         return np.ones(n)
-    try:
-        array = np.array(w, dtype=np.float64, order="C")
-    except (TypeError, ValueError):
-        raise TypeError(f"sample_weight must hold numbers, got {w!r}") from None
-    if array.ndim == 0:
-        array = np.full(n, float(array))
+    array = np.full(n, w) if type(w) is float else _weights(w, n)
     if array.shape != (n,):
         raise ValueError(f"sample_weight must have one number for each of the {n} rows, got shape {array.shape}")
     good = (array >= 0.0) & (array <= HEAVIEST)
@@ -94,15 +104,30 @@ def weights(w: Any, n: int) -> NDArray[np.float64]:
     return array
 
 
+def _weights(w: Any, n: int) -> NDArray[np.float64]:
+    try:
+        given = _unmasked(w) if isinstance(w, np.ma.MaskedArray) else np.asarray(w)
+        if given.dtype.kind not in "biufO":
+            raise TypeError
+        array = _floats(given)
+    except Exception:
+        raise TypeError(f"sample_weight must hold numbers, got {shown(w)}") from None
+    return array if array.ndim else np.full(n, float(array))
+
+
 def _from_anything(X: Any) -> Rows:
-    if hasattr(X, "tocsr"):
+    if hasattr(X, "tocsr") and not isinstance(X, type):
         raise TypeError("X must be dense for this learner, got a sparse matrix: pass X.toarray()")
     if isinstance(X, (str, bytes, Mapping)) or X is None:
-        raise TypeError(f"X must be rows of numbers (an array, a frame, an Arrow table), got {type(X).__name__}")
+        raise TypeError(f"{_WHAT}, got {type(X).__name__}")
     try:
-        array = np.asarray(X)
+        array = _unmasked(X) if isinstance(X, np.ma.MaskedArray) else np.asarray(X)
     except ValueError:
         raise ValueError("X must have rows of one width, got rows of different widths") from None
+    except Exception:  # whatever someone else's container raises
+        array = np.array(None)
+    if array.ndim == 0 and array.dtype.kind == "O":
+        raise TypeError(f"{_WHAT}, got {shown(X)}")
     if array.dtype.kind == "c":
         raise ValueError(f"X must hold real numbers, got Complex data not supported ({array.dtype})")
     if array.dtype.kind not in "biuf":
@@ -114,24 +139,51 @@ def _from_anything(X: Any) -> Rows:
             f"X must have two dimensions (rows × features), got {array.ndim}. "
             "Reshape your data: X.reshape(1, -1) is a single row"
         )
-    return np.array(array, dtype=np.float64, order="C")
+    return _floats(array)
+
+
+def _floats(array: NDArray[Any]) -> NDArray[np.float64]:
+    """Copy to float64; what is too large for it becomes infinite, and is refused as such."""
+    with np.errstate(over="ignore"):
+        return np.array(array, dtype=np.float64, order="C")
+
+
+def _unmasked(array: Any) -> NDArray[Any]:
+    """A masked value is a missing value."""
+    if not np.ma.is_masked(array):
+        return np.asarray(array)
+    plain = np.array(array.data, dtype=object if array.dtype.kind == "O" else np.float64)
+    plain[np.ma.getmaskarray(array)] = _MISSING
+    return plain
 
 
 def _numbers(array: NDArray[Any]) -> NDArray[np.float64]:
-    try:
-        return np.array([_MISSING if v is None else v for v in array.ravel()], dtype=np.float64).reshape(array.shape)
-    except (TypeError, ValueError):
-        bad = next(v for v in array.ravel() if not isinstance(v, (int, float, np.number)) and v is not None)
-        raise TypeError(
-            f"X must hold numbers (an argument must be a string that reads as a number, or a number), got {bad!r}"
-        ) from None
+    """Read numbers, texts that read as numbers, and None for missing, one by one."""
+    numbers = np.empty(array.size)
+    for i, v in enumerate(array.ravel()):
+        try:
+            numbers[i] = _MISSING if v is None else float(v) if isinstance(v, str) else _number(v)
+        except OverflowError:
+            raise ValueError(f"X must hold numbers that float64 can hold, got {shown(v)}") from None
+        except Exception:
+            raise TypeError(
+                "X must hold numbers (an argument must be a string that reads as a number, or a number), "
+                f"got {shown(v)}"
+            ) from None
+    return numbers.reshape(array.shape)
+
+
+def _number(v: Any) -> float:
+    if isinstance(v, (numbers.Real, np.bool_, Decimal)) and not isinstance(v, np.timedelta64):
+        return float(v)
+    raise TypeError
 
 
 # -- frames: pandas, polars, Arrow, all through Arrow ---------------------------------------------------------------
 
 
 def _is_frame(X: Any) -> bool:
-    return hasattr(X, "__arrow_c_stream__") or hasattr(X, "__arrow_c_array__")
+    return (hasattr(X, "__arrow_c_stream__") or hasattr(X, "__arrow_c_array__")) and not isinstance(X, type)
 
 
 def from_frame(X: Any, schema: Schema | None, learning: bool) -> tuple[Rows, Schema]:
@@ -140,7 +192,7 @@ def from_frame(X: Any, schema: Schema | None, learning: bool) -> tuple[Rows, Sch
     In an open schema an absent column is missing, and a new one joins when learning, as with dicts.
     Values are not checked here; ``rows`` does that for what goes to a learner.
     """
-    table = _table(X)
+    table = arrow_table(X)
     names = set(table.column_names)
     if schema is None:
         schema = _join(Schema(()), table)
@@ -156,28 +208,59 @@ def from_frame(X: Any, schema: Schema | None, learning: bool) -> tuple[Rows, Sch
         column = table.column(feature.name)
         if feature.values is None:
             array[:, i] = _numeric_column(column, feature.name)
-        elif is_text(column.type):
+        else:  # a frame holds values; codes are for arrays
             array[:, i], grown[i] = _nominal_column(column, feature, learning)
-        else:
-            array[:, i] = _numeric_column(column, feature.name)
     if any(a is not b for a, b in zip(grown, schema.features, strict=True)):
         schema = Schema(tuple(grown), schema.classes, schema.shape, schema.open)
     return array, schema
 
 
-def _table(X: Any) -> Any:
+def arrow_table(X: Any) -> Any:
+    """Turn a frame into an Arrow table."""
     import pyarrow as pa
 
-    if isinstance(X, pa.RecordBatch):
-        return pa.Table.from_batches([X])
-    return pa.Table.from_pandas(X, preserve_index=False) if hasattr(X, "iloc") else pa.table(X)
+    if len(shape := getattr(X, "shape", (0, 0))) != 2:
+        raise ValueError(f"X must have two dimensions (rows × features), got {len(shape)}: a {type(X).__name__}")
+    pandas = hasattr(X, "iloc")
+    if pandas:
+        _refuse_twins(list(X.columns))
+    try:
+        if isinstance(X, pa.RecordBatch):
+            table = pa.Table.from_batches([X])
+        else:
+            table = pa.Table.from_pandas(X, preserve_index=False) if pandas else pa.table(X)
+    except Exception:  # Arrow has many of its own
+        _explain_frame(X)
+    _refuse_twins(table.column_names)
+    return table
+
+
+def _refuse_twins(names: list[Any]) -> None:
+    if len(set(names)) != len(names):
+        twice = next(n for n in names if names.count(n) > 1)
+        raise ValueError(f"X must have columns of different names, {shown(twice)} appears more than once")
+
+
+def _explain_frame(X: Any) -> NoReturn:
+    """Say which column cannot be read."""
+    import pyarrow as pa
+
+    for name in X.columns if hasattr(X, "iloc") else ():
+        try:
+            pa.array(X[name], from_pandas=True)
+        except Exception:
+            raise TypeError(
+                f"X must hold numbers or text, got {X[name].dtype} in column {shown(name)}, such as "
+                f"{shown(X[name].iloc[0])}: convert it to one of them"
+            ) from None
+    raise TypeError(f"{_WHAT}, got {type(X).__name__}")
 
 
 def _join(schema: Schema, table: Any) -> Schema:
     """Add the columns that the schema does not have yet."""
     known = set(schema.names)
     new = [
-        Feature(field.name, values=() if is_text(field.type) else None, open=True)
+        Feature(field.name, values=(), open=True) if is_text(field.type) else Feature(field.name)
         for field in table.schema
         if field.name not in known
     ]
@@ -214,9 +297,14 @@ def _nominal_column(column: Any, feature: Feature, learning: bool) -> tuple[NDAr
     if isinstance(column, pa.ChunkedArray):  # no rows at all
         return np.zeros(0), feature
     words = column.dictionary.to_pylist()
-    indices = pc.fill_null(column.indices, -1).to_numpy(zero_copy_only=False).astype(np.int64)
+    if not {type(w) for w in words} <= {str, int, float, bool, type(None)}:
+        raise TypeError(
+            f"X must hold numbers or text, got {column.type} in column {feature.name!r}: convert it to text"
+        )
+    indices = pc.fill_null(pc.cast(column.indices, pa.int64()), -1).to_numpy(zero_copy_only=False)
     # New values are admitted in the order of the rows, not of the dictionary: chunk sizes must not matter.
     first = [words[i] for i in dict.fromkeys(indices[indices >= 0].tolist())]
+    first = [w for w in first if w is not None and w == w]
     codes, feature = nominal_codes(first, feature, learning)
     lookup = {w: float(c) for w, c in zip(first, codes, strict=True)}
     table = np.array([lookup.get(w, _MISSING) for w in words] + [_MISSING])
@@ -227,9 +315,15 @@ def nominal_codes(values: list[Any], feature: Feature, learning: bool) -> tuple[
     """Give each value its code; unseen ones join an open feature when learning, else get the code "unseen"."""
     known = feature.codes
     new = [v for v in dict.fromkeys(values) if v not in known]
+    if new and known and isinstance(new[0], str) != isinstance(next(iter(known)), str):
+        kind = "numbers" if isinstance(new[0], str) else "text"
+        raise TypeError(f"feature {feature.name!r} must hold its values, which are {kind}, got {shown(new[0])}")
     if new and not feature.open:
-        raise ValueError(f"feature {feature.name!r} must be one of {list(feature.values or ())!r}, got {new[0]!r}")
+        raise ValueError(
+            f"feature {feature.name!r} must be one of {shown(list(feature.values or ()), 200)}, got {shown(new[0])}"
+        )
     if new and learning:
+        refuse_unwritable(f"feature {feature.name!r}", new)
         feature = Feature(feature.name, (*(feature.values or ()), *new), open=True)
         known = feature.codes
     unseen = len(known)
@@ -239,7 +333,7 @@ def nominal_codes(values: list[Any], feature: Feature, learning: bool) -> tuple[
 def _explain_columns(got: list[str], want: tuple[str, ...]) -> None:
     lost = [n for n in want if n not in got]
     extra = [n for n in got if n not in want]
-    parts = [f"lacks {lost!r}"] * bool(lost) + [f"has {extra!r} too much"] * bool(extra)
+    parts = [f"lacks {shown(lost)}"] * bool(lost) + [f"has {shown(extra)} too much"] * bool(extra)
     raise ValueError(f"X must have the columns of the first chunk: it {' and '.join(parts)}")
 
 
@@ -254,18 +348,20 @@ def _from_mapping(x: Mapping[Any, Any], schema: Schema | None, missing: bool, le
     if len(x) == len(features):  # the usual case, fast
         values: list[Any] = [*map(x.get, schema.names)]
         for i, known in schema.nominal_codes.items():
-            if type(values[i]) is str:
+            if values[i].__hash__ is not None:
                 values[i] = known.get(values[i])
-        if None not in values and str not in map(type, values):
+        if _PLAIN.issuperset(map(type, values)):
             try:
                 return np.array([values], dtype=np.float64).reshape(1, len(features)), schema
-            except (TypeError, ValueError):
+            except OverflowError:
                 pass  # the careful way below says what is wrong
     new = [k for k in x if k not in schema.names]
     if new and learning and schema.open:
-        features += tuple(Feature(_name(k), values=() if isinstance(x[k], str) else None, open=True) for k in new)
+        features += tuple(
+            Feature(_name(k), values=(), open=True) if isinstance(x[k], str) else Feature(_name(k)) for k in new
+        )
     elif new and not schema.open:
-        raise ValueError(f"x must have the features {list(schema.names)!r}, got {new[0]!r} too")
+        raise ValueError(f"x must have the features {shown(list(schema.names), 200)}, got {shown(new[0])} too")
     grown = list(features)
     array = np.full((1, len(features)), _MISSING)
     for i, feature in enumerate(features):
@@ -274,13 +370,16 @@ def _from_mapping(x: Mapping[Any, Any], schema: Schema | None, missing: bool, le
             if not missing and feature.name not in x:
                 raise ValueError(f"x must have every feature for this learner, it lacks {feature.name!r}")
             continue
-        if feature.values is not None and isinstance(v, str):
-            codes, grown[i] = nominal_codes([v], feature, learning)
-            array[0, i] = codes[0]
-        elif isinstance(v, (int, float, np.number, np.bool_)):
-            array[0, i] = float(v)
-        else:
-            raise TypeError(f"x must hold a number for feature {feature.name!r}, got {v!r}")
+        if feature.values is not None and isinstance(v, (str, int, float, np.generic)):
+            plain = v.item() if isinstance(v, np.generic) else v
+            if plain == plain:
+                codes, grown[i] = nominal_codes([plain], feature, learning)
+                array[0, i] = codes[0]
+            continue
+        try:
+            array[0, i] = _number(v)
+        except Exception:
+            raise TypeError(f"x must hold a number for feature {feature.name!r}, got {shown(v)}") from None
     if len(grown) != len(schema.features) or any(a is not b for a, b in zip(grown, schema.features, strict=False)):
         schema = Schema(tuple(grown), schema.classes, schema.shape, schema.open)
     return array, schema
@@ -288,5 +387,6 @@ def _from_mapping(x: Mapping[Any, Any], schema: Schema | None, missing: bool, le
 
 def _name(key: Any) -> str:
     if not isinstance(key, str):
-        raise TypeError(f"x must have feature names that are text, got {key!r}")
-    return key
+        raise TypeError(f"x must have feature names that are text, got {shown(key)}")
+    refuse_unwritable("x", [key])
+    return str(key)

@@ -1,11 +1,14 @@
 """Labels of any hashable type, and the codes 0, 1, 2, … they get in the order in which they appear."""
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
+
+from thalweg.core.params import shown
+from thalweg.core.schema import refuse_unwritable
 
 _NATURAL: dict[type, Any] = {bool: np.bool_, int: np.int64, float: np.float64, str: np.str_, bytes: np.bytes_}
 _KINDS: dict[str, type] = {"b": bool, "i": int, "u": int, "f": float, "U": str, "S": bytes}
@@ -51,7 +54,7 @@ class Labels:
             example = next(v for v in items if type(v) is kind)
             raise TypeError(
                 f"{name} must hold labels of one type: the classes so far are {self.kind.__name__}, "
-                f"got {kind.__name__} {example!r}"
+                f"got {kind.__name__} {shown(example)}"
             )
         known = self._codes
         try:
@@ -60,7 +63,10 @@ class Labels:
             pass
         new = [v for v in dict.fromkeys(items) if v not in known]
         if self.closed:
-            raise ValueError(f"{name} must hold one of the declared classes {self.values!r}, got {new[0]!r}")
+            raise ValueError(
+                f"{name} must hold one of the declared classes {shown(self.values, 200)}, got {shown(new[0])}"
+            )
+        _refuse_unkept(new, name)
         both = known | {v: len(known) + i for i, v in enumerate(new)}
         return np.fromiter(map(both.__getitem__, items), dtype=np.int64, count=len(items)), new
 
@@ -68,7 +74,7 @@ class Labels:
         """The usual case, fast: an array of a few known labels, compared as a whole with each of them."""
         if type(y) is not np.ndarray or y.ndim != 1 or not len(y) or not 0 < len(self.values) <= _FEW:
             return None
-        if _KINDS.get(y.dtype.kind) is not self.kind:
+        if _KINDS.get(y.dtype.kind) is not self.kind or y.dtype.char in "efg":  # a float of another width is rounded
             return None
         codes = np.full(len(y), -1, dtype=np.int64)
         for code, label in enumerate(self.values):
@@ -120,11 +126,16 @@ class Labels:
     @classmethod
     def from_bytes(cls, data: NDArray[np.uint8]) -> "Labels":
         """Read what ``to_bytes`` wrote."""
-        tag, closed, values = msgspec.json.decode(data.tobytes(), type=tuple[str | None, bool, list[Any]])
+        try:
+            tag, closed, values = msgspec.json.decode(data.tobytes(), type=tuple[str | None, bool, list[Any]])
+            kind = str if tag is None else _TAGS[tag]
+            read = [v.encode("latin-1") if kind is bytes else kind(v) for v in values]
+        except (msgspec.DecodeError, ValueError, TypeError, LookupError, AttributeError):
+            raise ValueError("its labels are damaged") from None
+        if len(set(read)) != len(read):
+            raise ValueError("its labels are damaged")
         labels = cls()
-        if tag is not None:
-            kind = _TAGS[tag]
-            labels.admit([v.encode("latin-1") if kind is bytes else kind(v) for v in values])
+        labels.admit(read)
         labels.closed = closed
         return labels
 
@@ -132,6 +143,9 @@ class Labels:
 def _items(y: Any, name: str) -> tuple[list[Hashable], type]:
     """Turn labels into plain Python values of one type."""
     array = sequence(y, name)
+    if array.dtype.char == "g":
+        with np.errstate(over="ignore"):
+            array = array.astype(np.float64)
     items: list[Any] = array.tolist()
     if array.dtype != object and array.dtype.kind in "biufUS":
         if array.dtype.kind == "f" and not np.isfinite(array).all():
@@ -144,18 +158,42 @@ def _items(y: Any, name: str) -> tuple[list[Hashable], type]:
     kinds = {type(v) for v in items}
     suspects = [] if kinds <= _PLAIN else items
     for i, v in enumerate(suspects):
-        if v is None or v != v:
-            raise ValueError(f"{name} must hold no missing label, got {v!r} at index {i}")
-        if not isinstance(v, Hashable):
-            raise TypeError(f"{name} must hold hashable labels, got {v!r} at index {i}")
+        if not _hashable(v):
+            raise TypeError(f"{name} must hold hashable labels, got {shown(v)} at index {i}")
+        if v is None or not _equals_itself(v):
+            raise ValueError(f"{name} must hold no missing label, got {shown(v)} at index {i}")
     if len(kinds) > 1:
         raise TypeError(f"{name} must hold labels of one type, got {' and '.join(sorted(k.__name__ for k in kinds))}")
     return items, next(iter(kinds), int)
 
 
+def _hashable(v: Any) -> bool:
+    try:
+        hash(v)
+    except Exception:
+        return False
+    return True
+
+
+def _equals_itself(v: Any) -> bool:
+    """NaN, NaT and NA do not."""
+    try:
+        return bool(v == v)
+    except Exception:
+        return False
+
+
+def _refuse_unkept(labels: list[Hashable], name: str) -> None:
+    """Refuse what would not come back from a saved state, or from an array of classes, as it is."""
+    refuse_unwritable(f"each label in {name}", [v for v in labels if type(v) in (str, int, float)])
+    for v in labels:
+        if isinstance(v, (str, bytes)) and v[-1:] in ("\0", b"\0"):
+            raise ValueError(f"{name} must hold labels that do not end with a zero character, got {shown(v)}")
+
+
 def sequence(y: Any, name: str = "y") -> NDArray[Any]:
     """Turn whatever holds labels into an array with one dimension; the labels themselves are not looked at."""
-    array = y if isinstance(y, np.ndarray) else _array(y, name)
+    array = y if type(y) is np.ndarray else _array(y, name)
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
     if array.ndim != 1:
@@ -164,12 +202,18 @@ def sequence(y: Any, name: str = "y") -> NDArray[Any]:
 
 
 def _array(y: Any, name: str) -> NDArray[Any]:
-    if hasattr(y, "to_numpy"):  # pandas, polars, Arrow
-        return np.asarray(y.to_numpy())
-    if hasattr(y, "__array__") and not isinstance(y, np.generic):
-        return np.asarray(y)
-    if isinstance(y, (str, bytes)) or not hasattr(y, "__len__"):
-        raise TypeError(f"{name} must be a sequence of labels, got {y!r}")
-    array = np.empty(len(y), dtype=object)
-    array[:] = [v for v in y]  # noqa: C416  an array of tuples must not become a matrix
-    return array
+    holds = hasattr(y, "__len__") or hasattr(y, "__array__")
+    if holds and not isinstance(y, (str, bytes, type, set, frozenset, Mapping)):
+        try:
+            if isinstance(y, np.ma.MaskedArray):
+                plain = np.array(y.data, dtype=object)
+                plain[np.ma.getmaskarray(y)] = None
+                return plain
+            if hasattr(y, "to_numpy") and not type(y).__module__.startswith("pyarrow"):  # pandas, polars
+                return np.asarray(y.to_numpy())
+            if hasattr(y, "__array__"):
+                return np.asarray(y)
+            return np.fromiter(y, dtype=object, count=len(y))  # an array of tuples must not become a matrix
+        except Exception:  # whatever someone else's container raises
+            pass
+    raise TypeError(f"{name} must be a sequence of labels, got {shown(y)}")

@@ -2,6 +2,7 @@
 
 import math
 import numbers
+import os
 from collections.abc import Collection
 from typing import Any
 
@@ -32,16 +33,37 @@ def whole(
     _check(name, value, "a whole number", numbers.Integral, above, least, below, most)
 
 
+def shown(value: Any, most: int = 80) -> str:
+    """Write a value for a sentence: on one line, and not too long.
+
+    >>> shown([[1, 2], [3, 4]]), shown("x" * 1000, most=6)
+    ('[[1, 2], [3, 4]]', "'xxxx…")
+    """
+    try:
+        text = " ".join(line.strip() for line in repr(value).splitlines())
+    except Exception:  # someone else's repr, or a whole number of thousands of digits
+        text = f"a value of type {type(value).__name__}"
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
 def choice(name: str, value: Any, options: Collection[Any]) -> None:
     """Refuse anything but one of the options."""
     if not isinstance(value, str) or value not in options:
-        raise ValueError(f"{name} must be one of {', '.join(repr(o) for o in options)}, got {value!r}")
+        raise ValueError(f"{name} must be one of {', '.join(repr(o) for o in options)}, got {shown(value)}")
 
 
 def flag(name: str, value: Any) -> None:
     """Refuse anything but True or False."""
     if not isinstance(value, bool):
-        raise TypeError(f"{name} must be True or False, got {value!r}")
+        raise TypeError(f"{name} must be True or False, got {shown(value)}")
+
+
+def path(name: str, value: Any) -> None:
+    """Refuse anything but the name of a file: a number would be a file that is open already."""
+    if isinstance(value, type) or not isinstance(value, (str, os.PathLike)):
+        raise TypeError(f"{name} must name a file, got {shown(value)}")
+    if "\0" in str(value):
+        raise ValueError(f"{name} must name a file, got {shown(value)}")
 
 
 def _check(
@@ -57,8 +79,11 @@ def _check(
     left = f"({above}" if above is not None else f"[{least}" if least is not None else "(-∞"
     right = f"{below})" if below is not None else f"{most}]" if most is not None else "∞)"
     if not isinstance(value, kind) or isinstance(value, bool):
-        raise TypeError(f"{name} must be {noun} in {left}, {right}, got {value!r}")
-    v = float(value)  # type: ignore[arg-type]
+        raise TypeError(f"{name} must be {noun} in {left}, {right}, got {shown(value)}")
+    try:
+        v = float(value)  # type: ignore[arg-type]
+    except OverflowError:
+        v = math.inf
     inside = (
         math.isfinite(v)
         and (above is None or v > above)
@@ -67,4 +92,4 @@ def _check(
         and (most is None or v <= most)
     )
     if not inside:
-        raise ValueError(f"{name} must lie in {left}, {right}, got {value!r}")
+        raise ValueError(f"{name} must lie in {left}, {right}, got {shown(value)}")

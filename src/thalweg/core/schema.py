@@ -1,12 +1,16 @@
 """What a record looks like: its features, its classes, its shape."""
 
+import math
 from collections.abc import Iterable, Sequence
 from functools import cached_property
-from typing import Self
+from typing import Any, Self
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
+
+from thalweg.core import params
+from thalweg.core.params import shown
 
 Value = str | int | float | bool
 """What a nominal value or a class may be, where it is written to a file."""
@@ -29,6 +33,16 @@ class Feature(msgspec.Struct, frozen=True, dict=True):
     """The values of a nominal feature in the order of their codes; None: numeric."""
     open: bool = False
     """May new values appear? Inferred nominal features are open, declared ones closed."""
+
+    def __post_init__(self) -> None:
+        """Refuse what no column can be."""
+        if not isinstance(self.name, str):
+            raise TypeError(f"name must be text, got {shown(self.name)}")
+        refuse_unwritable("name", [self.name])
+        if self.values is not None:
+            msgspec.structs.force_setattr(self, "values", _plain("values", self.values))
+            _distinct(f"values of feature {self.name!r}", self.values)
+        params.flag("open", self.open)
 
     @property
     def nominal(self) -> bool:
@@ -66,18 +80,27 @@ class Schema(msgspec.Struct, frozen=True, dict=True):
 
     def __post_init__(self) -> None:
         """Refuse what no record can have."""
+        if not isinstance(self.features, (tuple, list)) or not all(isinstance(f, Feature) for f in self.features):
+            raise TypeError(f"features must be a tuple of Feature, got {shown(self.features)}")
+        msgspec.structs.force_setattr(self, "features", tuple(self.features))
         _distinct("features", self.names)
         if self.classes is not None:
+            msgspec.structs.force_setattr(self, "classes", _plain("classes", self.classes))
             _distinct("classes", self.classes)
-        for feature in self.features:
-            if feature.values is not None:
-                _distinct(f"values of feature {feature.name!r}", feature.values)
+        if self.shape is not None:
+            if not isinstance(self.shape, tuple):
+                raise TypeError(f"shape must be a tuple of whole numbers, got {shown(self.shape)}")
+            for n in self.shape:
+                params.whole("shape", n, least=1)
+        params.flag("open", self.open)
 
     @classmethod
     def numeric(cls, n: int, classes: Iterable[Value] | None = None) -> Self:
         """Make a schema of n numeric features named x0, x1, …"""
+        params.whole("n", n, least=0, most=10_000_000)
         features = tuple(Feature(f"x{i}") for i in range(n))
-        return cls(features, classes=None if classes is None else tuple(classes))
+        many = isinstance(classes, Iterable) and not isinstance(classes, str)
+        return cls(features, classes=tuple(classes) if many else classes)  # type: ignore[arg-type]
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -119,11 +142,39 @@ class Schema(msgspec.Struct, frozen=True, dict=True):
         """Read what ``to_json`` wrote."""
         try:
             return msgspec.json.decode(text, type=cls)
-        except msgspec.DecodeError as error:
+        except (msgspec.DecodeError, TypeError) as error:
             raise ValueError(f"schema must be the JSON of a Schema: {error}") from None
+
+
+def refuse_unwritable(what: str, values: Sequence[object]) -> None:
+    """Refuse values that would not come back as they are from a saved state."""
+    if not _writable(values):
+        bad = next(v for v in values if not _writable([v]))
+        raise ValueError(f"{what} must be text of whole characters or a finite number, got {shown(bad)}")
+
+
+def _writable(values: Sequence[object]) -> bool:
+    try:
+        msgspec.json.encode(values)
+    except ValueError:  # half of a character, or thousands of digits
+        return False
+    return float not in map(type, values) or all(math.isfinite(v) for v in values if isinstance(v, float))
+
+
+def _plain(what: str, values: Any) -> tuple[Value, ...]:
+    """Give the values as a tuple of Python's own text and numbers."""
+    if not isinstance(values, (tuple, list)):
+        raise TypeError(f"{what} must be a tuple, got {shown(values)}")
+    if not {str, int, float, bool}.issuperset(map(type, values)):
+        values = [v.item() if isinstance(v, np.generic) else v for v in values]
+        for v in values:
+            if type(v) not in (str, int, float, bool):
+                raise TypeError(f"{what} must be text, numbers, True or False, got {shown(v)}")
+    refuse_unwritable(what, values)
+    return tuple(values)
 
 
 def _distinct(what: str, items: Sequence[object]) -> None:
     if len(set(items)) != len(items):
         twice = next(i for i in items if items.count(i) > 1)
-        raise ValueError(f"{what} must be distinct, {twice!r} appears more than once")
+        raise ValueError(f"{what} must be distinct, {shown(twice)} appears more than once")

@@ -1,6 +1,7 @@
 """ADWIN: a window that grows while the mean stays the same and drops its past when the mean changes."""
 
 import inspect
+import math
 import numbers
 from collections.abc import Mapping
 from functools import lru_cache
@@ -10,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thalweg.core import params
+from thalweg.core.params import shown
 from thalweg.core.protocols import State
 from thalweg.detectors import adwin_jit
 from thalweg.detectors.adwin_jit import CHANGES, LAST, SPREAD, TOTAL, WIDTH
@@ -69,7 +71,7 @@ class ADWIN:
         """Take one value; True when it reveals a drift."""
         x = value if type(value) is float else _number(value)
         if not -_MOST <= x <= _MOST:
-            raise ValueError(f"value must be a finite number of size at most {_MOST:g}, got {value!r}")
+            raise ValueError(f"value must be a finite number of size at most {_MOST:g}, got {shown(value)}")
         return bool(adwin_jit.update_one(self._table, 0, x, self._delta, self._both))
 
     def update_many(self, values: Any) -> NDArray[np.int8]:
@@ -120,16 +122,28 @@ class ADWIN:
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
         """Continue from what ``state`` of a detector with the same parameters gave. The table is used as it is."""
-        table, mine = state.get("table"), self._new_table()
-        constants = slice(adwin_jit.CLOCK, adwin_jit.BUCKETS)
-        if (
-            table is None
-            or (table.shape, table.dtype) != (mine.shape, mine.dtype)
-            or not table.flags.c_contiguous
-            or not np.array_equal(table[:, constants], mine[:, constants])
-        ):
+        table = state.get("table") if isinstance(state, Mapping) else None
+        if table is None or not self._fits(table):
             raise ValueError("state must be what state() of an ADWIN with the same parameters gave")
-        self._table = table
+        self._table = table if table.flags.writeable else table.copy()
+
+    def _fits(self, table: Any) -> bool:
+        """Could a detector with these parameters have this table?"""
+        mine = self._new_table()
+        if not isinstance(table, np.ndarray) or (table.shape, table.dtype) != (mine.shape, mine.dtype):
+            return False
+        constants, row = slice(adwin_jit.CLOCK, adwin_jit.BUCKETS), table[0]
+        if not table.flags.c_contiguous or not np.isfinite(row).all() or (row != mine[0])[constants].any():
+            return False
+        levels, held = row[adwin_jit.LEVELS], row[adwin_jit.BUCKETS :: 2 * int(self.max_buckets) + 3]
+        used = np.arange(len(held)) < levels
+        return bool(
+            levels in range(len(held) + 1)
+            and (held == np.floor(held)).all()
+            and ((held >= used) & (held <= used * int(self.max_buckets))).all()
+            and row[WIDTH] == held @ np.ldexp(1.0, np.arange(len(held)))
+            and row[SPREAD] >= 0.0
+        )
 
     def reset(self) -> Self:
         """Forget everything but the parameters."""
@@ -156,24 +170,29 @@ class ADWIN:
         return f"ADWIN({', '.join(changed)})"
 
     def _new_table(self) -> NDArray[np.float64]:
-        return adwin_jit.new_table(
-            1, clock=self.clock, least_window=self.min_window, least_side=self.min_side, m=self.max_buckets
-        )
+        clock, window, side, m = map(int, (self.clock, self.min_window, self.min_side, self.max_buckets))
+        return adwin_jit.new_table(1, clock=clock, least_window=window, least_side=side, m=m)
 
 
 def _number(value: Any) -> float:
-    if isinstance(value, (numbers.Real, np.bool_)):
-        return float(value)
-    raise TypeError(f"value must be a number, got {value!r}")
+    if isinstance(value, (numbers.Real, np.bool_)) and not isinstance(value, np.timedelta64):
+        try:
+            return float(value)
+        except OverflowError:
+            return math.inf
+    raise TypeError(f"value must be a number, got {shown(value)}")
 
 
 def _numbers(values: Any) -> NDArray[np.float64]:
     try:
         array = np.asarray(values)
-    except ValueError:  # lists of different lengths
+    except Exception:  # lists of different lengths, or someone else's container
         array = np.empty(0, dtype=object)
-    if array.dtype.kind not in "biuf":
-        raise TypeError(f"values must hold numbers, got {values!r:.80}")
+    if array.dtype.kind not in "biuf" or np.ma.is_masked(values):
+        raise TypeError(f"values must hold numbers, got {shown(values)}")
     if array.ndim != 1:
         raise ValueError(f"values must have one dimension, got {array.ndim}")
+    if array.dtype.char == "g":
+        with np.errstate(over="ignore"):  # what is too large becomes infinite, and is refused as such
+            return array.astype(np.float64)
     return np.array(array, dtype=np.float64) if not array.flags.writeable else np.ascontiguousarray(array, np.float64)

@@ -141,9 +141,14 @@ class Run:
         learner, known = self.learner, self.learner.schema
         if known is None and not len(learner.classes_):
             learner.declare(schema)
-        elif known is not None and known.names == schema.names:
+        elif known is not None:
+            if known.names != schema.names and known.names != Schema.numeric(schema.n_features).names:
+                raise ValueError(
+                    f"stream must have the learner's features in the learner's order {list(known.names)}, "
+                    f"got {list(schema.names)}"
+                )
             features = tuple(_longer(a, b) for a, b in zip(known.features, schema.features, strict=True))
-            if features != known.features:
+            if features != known.features and known.names == schema.names:
                 learner.grow(Schema(features, known.classes, known.shape, known.open))
         self._schema = schema
 

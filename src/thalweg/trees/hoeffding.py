@@ -77,6 +77,8 @@ class HoeffdingTree(Classifier):
         params.choice("criterion", criterion, CRITERIA)
         params.choice("leaf", leaf, LEAVES)
         params.choice("bound", bound, BOUNDS)
+        if bound == "mcdiarmid" and criterion != "gini":
+            raise ValueError(f"bound 'mcdiarmid' holds for criterion 'gini' only, got criterion {criterion!r}")
         params.number("min_branch_share", min_branch_share, least=0, below=0.5)
         params.choice("null_merit", null_merit, NULL_MERITS)
         params.whole("n_split_points", n_split_points, least=1, most=10_000)

@@ -1,5 +1,7 @@
 """Moving house: all trees of a pool into larger, smaller or wider tables; and looking over tables from outside."""
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -160,6 +162,8 @@ def sound(nodes: Nodes, stats: Floats, watched: Watched, layout: Ints, head: Int
             if f >= d or -2 - f >= d:
                 return False
             if f < LEAF and (layout[ROOM, -2 - f] == 0 or not -HUGE < threshold < HUGE):
+                return False
+            if f < LEAF and threshold != math.floor(threshold):
                 return False
             k = arity(nodes, i)
             if left < trees or k < 2 or left + k > head[H_NODES]:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from thalweg.core.schema import Schema
+from thalweg.core.schema import Feature, Schema
 from thalweg.trees.tables_jit import IDLE, LEAF, arity
 
 
@@ -33,10 +33,15 @@ class View:
         first = int(self.nodes[i]["left"])
         return range(first, first + int(arity(self.nodes, i)))
 
+    def feature(self, i: int) -> Feature:
+        """The feature that inner node i tests."""
+        code = int(self.nodes[i]["feature"])
+        return self.schema.features[code if code >= 0 else -2 - code]
+
     def test(self, i: int, branch: int, digits: int = 6) -> str:
         """What holds for rows that inner node i sends to its branch."""
         code, t = int(self.nodes[i]["feature"]), float(self.nodes[i]["threshold"])
-        feature = self.schema.features[code if code >= 0 else -2 - code]
+        feature = self.feature(i)
         if code >= 0:
             return f"{feature.name} {'≤' if branch == 0 else '>'} {t:.{digits}g}"
         values = feature.values or ()
@@ -76,7 +81,7 @@ class View:
 
 def describe(view: View, max_depth: int | None = None) -> str:
     """Write the tree as text."""
-    lines = [f"{view.tally[view.root, 0]:,.0f} rows, {view.n_leaves:,} leaves, depth {view.depth}"]
+    lines = [f"{view.tally[view.root, 0]:,.0f} rows, {_leaves(view.n_leaves)}, depth {view.depth}"]
     for i, depth, parent, branch in view.walk(max_depth):
         what = f"{view.test(parent, branch)}" if parent >= 0 else ""
         if view.is_leaf(i):
@@ -146,11 +151,15 @@ def draw(view: View, path: str | Path | None = None, max_depth: int | None = 4) 
 
 
 def _feature(view: View, i: int) -> str:
-    return view.test(i, 0).split(" ≤ ")[0].split(" = ")[0]
+    return view.feature(i).name
 
 
 def _condition(view: View, i: int, branch: int) -> str:
     return view.test(i, branch, digits=4).removeprefix(_feature(view, i)).strip()
+
+
+def _leaves(n: int) -> str:
+    return "1 leaf" if n == 1 else f"{n:,} leaves"
 
 
 def _quoted(text: str) -> str:
