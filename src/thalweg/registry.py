@@ -9,6 +9,8 @@ from importlib import import_module
 from types import MappingProxyType
 from typing import Any
 
+from thalweg.core.params import shown
+
 
 @dataclass(frozen=True)
 class Entry:
@@ -67,27 +69,27 @@ def parse(text: str) -> tuple[str, dict[str, Any]]:
     >>> parse("agrawal(function=2, seed=7)")
     ('agrawal', {'function': 2, 'seed': 7})
     """
-    match = re.fullmatch(r"\s*([\w.+-]+)\s*(?:\((.*)\))?\s*", text, re.DOTALL)
+    match = re.fullmatch(r"\s*([\w.+-]+)\s*(?:\((.*)\))?\s*", text, re.DOTALL) if isinstance(text, str) else None
     if not match:
-        raise ValueError(f"a name must read like agrawal or agrawal(function=2), got {text!r}")
+        raise ValueError(f"a name must read like agrawal or agrawal(function=2), got {shown(text)}")
     name, inside = match.groups()
     try:
         call = ast.parse(f"f({inside or ''})", mode="eval").body
         assert isinstance(call, ast.Call)
-        if call.args:
-            raise ValueError("no name")
+        if call.args or len({k.arg for k in call.keywords}) != len(call.keywords):
+            raise ValueError("without a name, or twice")
         return name, {k.arg or "**": ast.literal_eval(k.value) for k in call.keywords}
-    except (SyntaxError, ValueError, AssertionError):
-        raise ValueError(f"parameters must read like (function=2, seed=7), got ({inside})") from None
+    except (SyntaxError, ValueError, TypeError, AssertionError, MemoryError, RecursionError):
+        raise ValueError(f"parameters must read like (function=2, seed=7), got {shown(f'({inside})')}") from None
 
 
 def find(kind: str, name: str, table: Mapping[str, Entry]) -> Entry:
     """Look a name up; a wrong one gets a sentence with the names that exist."""
     if name in table:
         return table[name]
-    close = difflib.get_close_matches(name, table, n=1)
+    close = difflib.get_close_matches(str(name), table, n=1)
     hint = f"did you mean {close[0]!r}? " if close else ""
-    raise ValueError(f"{kind} must be a known name, got {name!r}: {hint}There are {', '.join(table)}")
+    raise ValueError(f"{kind} must be a known name, got {shown(name)}: {hint}There are {', '.join(table)}")
 
 
 def make(kind: str, text: str, table: Mapping[str, Entry], **params: Any) -> Any:
@@ -101,7 +103,7 @@ def make(kind: str, text: str, table: Mapping[str, Entry], **params: Any) -> Any
             close = difflib.get_close_matches(key, known, n=1)
             hint = f"did you mean {close[0]!r}? " if close else ""
             has = f"It has {', '.join(known)}" if known else "It has none"
-            raise ValueError(f"{name} has no parameter {key!r}: {hint}{has}")
+            raise ValueError(f"{name} has no parameter {shown(key)}: {hint}{has}")
     return entry.make(**chosen)
 
 
@@ -119,4 +121,4 @@ def find_class(name: str) -> type:
     for home in [*homes, *_OTHER_CLASSES]:
         if home.endswith(f":{name}"):
             return Entry(home, "").cls
-    raise ValueError(f"{name!r} is no class of this library: pass your own with load(path, cls=…)")
+    raise ValueError(f"{shown(name)} is no class of this library: pass your own with load(path, cls=…)")

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from thalweg import SEA, CSVStream, DriftStream, Feature, ParquetStream, Schema, checks, registry
+from thalweg import SEA, CSVStream, DriftStream, Feature, HoeffdingTree, ParquetStream, Schema, checks, registry
 
 FILES = ("csv", "csv with a schema", "parquet")
 STREAMS = (*registry.STREAMS, "drift", *FILES)
@@ -34,14 +34,22 @@ def makers(tmp_path_factory):
     }
 
 
+LEARNERS = {name: entry.make for name, entry in registry.LEARNERS.items()} | {
+    "eager tree": lambda: HoeffdingTree(grace_period=20, delta=0.2, tau=0.2),
+    "eager tree, subspace, Gini": lambda: HoeffdingTree(
+        grace_period=15, delta=0.3, tau=0.3, subspace=2, criterion="gini", limit_bytes=60_000
+    ),
+}
+
+
 def named(check):
     return check.__name__
 
 
 @pytest.mark.parametrize("check", checks.CLASSIFIER_CHECKS, ids=named)
-@pytest.mark.parametrize("name", registry.LEARNERS)
+@pytest.mark.parametrize("name", LEARNERS)
 def test_learner(name, check):
-    check(registry.LEARNERS[name].make)
+    check(LEARNERS[name])
 
 
 @pytest.mark.parametrize("check", checks.DETECTOR_CHECKS, ids=named)

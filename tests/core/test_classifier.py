@@ -1,6 +1,7 @@
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from thalweg import Classifier, Feature, HoeffdingTree, MajorityClass, NaiveBayes, NoChange, Schema
@@ -119,6 +120,27 @@ def test_a_state_of_something_else_is_refused_and_changes_nothing() -> None:
         with pytest.raises(ValueError, match="state must be what HoeffdingTree"):
             tree.restore(broken)
         assert np.array_equal(tree.predict_proba(X), expected)
+
+
+@pytest.mark.parametrize("make", [NaiveBayes, lambda: HoeffdingTree(grace_period=20, delta=0.2, tau=0.2)])
+def test_words_of_rows_that_are_not_learned_are_not_admitted(make) -> None:  # type: ignore[no-untyped-def]
+    rng = np.random.default_rng(36)
+    words = [f"word{rng.integers(0, 3 + i // 20)}" for i in range(300)]
+    table = pa.table({"size": X[:, 0], "word": words})
+    w = rng.choice([0.0, 1.0], 300)
+    runs = []
+    for size in (1, 13, 300):
+        learner, proba = make(), np.zeros((300, 2))
+        for i in range(0, 300, size):
+            part = slice(i, i + size)
+            got = learner.test_then_train(table.slice(i, size), Y[part], w[part])
+            proba[part, : got.shape[1]] = got
+        runs.append((proba, learner.state()))
+    for proba, state in runs[1:]:
+        assert np.array_equal(proba, runs[0][0])
+        assert all(np.array_equal(state[k], v) for k, v in runs[0][1].items())
+    learned = {word for word, weight in zip(words, w, strict=True) if weight > 0}
+    assert set(learner.schema.features[1].values) == learned
 
 
 def test_many_threads_may_predict_with_one_learner() -> None:

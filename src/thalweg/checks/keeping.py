@@ -4,6 +4,7 @@ import copy
 import pickle
 import tempfile
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -160,7 +161,7 @@ def state_is_bounded(make: Make) -> None:
     X, y = data(500, seed=32)
     limit = None
     if "limit_bytes" in learner.get_params():
-        limit = 3 * make().partial_fit(X[:50], y[:50]).state_bytes
+        limit = int(1.25 * make().partial_fit(X[:50], y[:50]).state_bytes)  # so that it binds
         learner.set_params(limit_bytes=limit)
     learner.partial_fit(X, y)
     first = learner.state_bytes
@@ -198,6 +199,17 @@ def threads_do_not_meet(make: Make) -> None:
     for a, b in zip(expected, got, strict=True):
         expect(b is not None, "a learner must not fail in a thread")
         same(a, b, "a learner in a thread must do what it does alone")
+
+
+@promise
+def threads_may_predict_together(make: Make) -> None:
+    """Several threads that predict with one learner at the same time get what one alone gets."""
+    learner = trained(make)
+    X = data(400, seed=37)[0]
+    expected = learner.predict_proba(X)
+    with unchanged(learner, "predicting in several threads must change nothing"), ThreadPoolExecutor(4) as threads:
+        for got in threads.map(lambda _: learner.predict_proba(X), range(16)):
+            same(expected, got, "a thread must get what one alone gets")
 
 
 @promise

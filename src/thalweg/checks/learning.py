@@ -42,6 +42,30 @@ def weighted_chunks_equal_rows(make: Make) -> None:
 
 
 @promise
+def text_chunks_equal_rows(make: Make) -> None:
+    """So it does where columns are text, and new words appear all along."""
+    try:
+        import pyarrow as pa
+    except ImportError:
+        return
+    X, y = data(300, seed=36)
+    rng = np.random.default_rng(36)
+    words = [f"word{rng.integers(0, 3 + i // 20)}" for i in range(len(y))]
+    table = pa.table({"size": X[:, 0], "word": words})
+    runs = []
+    for size in (1, 13, len(y)):
+        learner = make()
+        rows: list[Floats] = []
+        for i in range(0, len(y), size):
+            part = slice(i, i + size)
+            rows += list(learner.test_then_train(table.slice(i, size), y[part]))
+        runs.append((pad(rows, len(learner.classes_)), learner.state()))
+    for proba, state in runs[1:]:
+        same(runs[0][0], proba, "text columns, by chunks, must equal row by row")
+        same_state(runs[0][1], state, "text columns, by chunks, must lead to the state of row by row")
+
+
+@promise
 def learning_by_chunks_equals_learning_by_rows(make: Make) -> None:
     """partial_fit learns rows in order: how many at a time does not matter."""
     X, y = data(seed=2)
@@ -91,6 +115,8 @@ def one_record_equals_one_row(make: Make) -> None:
             expect(ok, f"predict_one must give the most probable label, got {best!r} of {proba}")
             learner.learn_one(one, label)
     same_state(rows.state(), ones.state(), "learn_one must lead to the state of partial_fit")
+    tables = [{k: v for k, v in one.state().items() if k != "schema"} for one in (rows, named)]
+    same_state(tables[0], tables[1], "learn_one with a dict must lead to the state of partial_fit")
 
 
 # -- what a prediction is ---------------------------------------------------------------------------------------------

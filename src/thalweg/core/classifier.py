@@ -37,7 +37,11 @@ _CODE = tuple(np.array([c], dtype=np.int64) for c in range(256))
 
 
 class Classifier(ABC):
-    """Learns a stream of labelled records, and predicts each before its label is used."""
+    """Learns a stream of labelled records, and predicts each before its label is used.
+
+    Threads: any number may predict at once with one learner; one that learns needs it for itself. ``copy`` gives a
+    learner that goes its own way.
+    """
 
     missing: ClassVar[Literal["reject", "native"]] = "reject"
     """What NaN gets: a sentence, or the learner's own rule for missing values."""

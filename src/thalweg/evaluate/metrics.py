@@ -33,6 +33,10 @@ NAMES = tuple(METRICS)[:-1]
 """The metrics that come from counts and sums, in the order of the compiled routine; ``auc`` needs the scores."""
 
 
+_MOST = 10_000_000  # rows in a window
+_MOST_CLASSES = 100_000
+
+
 @final
 class Metrics:
     """Scores predictions as they come: over all rows, and over the last ``window`` rows.
@@ -55,6 +59,8 @@ class Metrics:
 
     def __init__(self, *, window: int = 1000, compat: Literal["moa"] | None = None) -> None:
         params.whole("window", window, least=1)
+        if window > _MOST:
+            raise ValueError(f"window must be at most {_MOST:,} rows, got {window}")
         if compat is not None:
             params.choice("compat", compat, ("moa",))
         self.window = int(window)
@@ -77,8 +83,7 @@ class Metrics:
         y: the class of each row, as a code 0, 1, 2, … proba: a row of class probabilities each, column c for class
         c; a class without a column is one the learner does not know yet. weight: a number ≥ 0 each; None: all 1.
         """
-        codes = np.ascontiguousarray(y, dtype=np.int64)
-        scores = np.ascontiguousarray(proba, dtype=np.float64)
+        codes, scores = _codes(y), _scores(proba)
         n = len(codes)
         if codes.ndim != 1 or scores.ndim != 2 or len(scores) != n:
             raise ValueError(
@@ -88,9 +93,11 @@ class Metrics:
         w = door.weights(weight, n)
         if n == 0:
             return
-        if codes.min() < 0:
-            i = int(np.argmax(codes < 0))
-            raise ValueError(f"y must hold class codes from 0, got {codes[i]} in row {self.rows + i}")
+        if codes.min() < 0 or codes.max() >= _MOST_CLASSES:
+            i = int(np.argmax((codes < 0) | (codes >= _MOST_CLASSES)))
+            raise ValueError(
+                f"y must hold class codes from 0 and below {_MOST_CLASSES:,}, got {codes[i]} in row {self.rows + i}"
+            )
         bad = first_bad(scores)
         if bad >= 0:
             raise ValueError(
@@ -172,14 +179,61 @@ class Metrics:
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
         """Continue from what ``state`` of metrics with the same window gave."""
+        if not isinstance(state, Mapping):
+            raise TypeError(f"state must be what Metrics.state() gave, got {params.shown(state)}")
         try:
             tables = {name: np.array(state[name]) for name in ("confusion", "counts", "sums", "ring", "marks")}
         except KeyError as error:
             raise ValueError(f"state must be what Metrics.state() gave: it lacks {error}") from None
-        if len(tables["ring"]) != self.window:
+        if tables["ring"].ndim and len(tables["ring"]) != self.window:
             raise ValueError(f"state must have a window of {self.window} rows, got {len(tables['ring'])}")
+        if not _sound(tables, self.window):
+            raise ValueError("state must be what Metrics.state() gave: its tables do not fit each other")
         for name, table in tables.items():
             setattr(self, f"_{name}", table)
+
+
+def _sound(tables: State, window: int) -> bool:
+    """Could these be the tables of a Metrics? Compiled code trusts the class codes in them."""
+    known = tables["counts"].size
+    shapes = {"confusion": (known, known + 1), "counts": (known,), "sums": (4,), "ring": (window, SCORES + known)}
+    for name, shape in shapes.items():
+        table = tables[name]
+        if table.dtype != np.float64 or table.shape != shape or not np.isfinite(table).all():
+            return False
+    marks = tables["marks"]
+    if marks.dtype != np.int64 or marks.shape != (4,):
+        return False
+    rows, last, major, given = marks.tolist()
+    classes, guesses = tables["ring"][: max(rows, 0), :2].T
+    return (
+        0 <= rows <= given
+        and -1 <= last < max(known, 1)
+        and 0 <= major < max(known, 1)
+        and (known > 0 or rows == 0)
+        and bool(((classes >= 0) & (classes < known) & (classes == np.floor(classes))).all())
+        and bool(((guesses >= -1) & (guesses < known) & (guesses == np.floor(guesses))).all())
+    )
+
+
+def _codes(y: Any) -> Ints:
+    try:
+        array = np.asarray(y)
+        if array.dtype.kind not in "biu" and array.size:
+            raise TypeError
+        return np.ascontiguousarray(array, dtype=np.int64)
+    except Exception:
+        raise TypeError(f"y must hold class codes 0, 1, 2, …, got {params.shown(y)}") from None
+
+
+def _scores(proba: Any) -> Floats:
+    try:
+        array = np.asarray(proba)
+        if array.dtype.kind not in "biuf":
+            raise TypeError
+        return np.ascontiguousarray(array, dtype=np.float64)
+    except Exception:
+        raise TypeError(f"proba must hold rows of class probabilities, got {params.shown(proba)}") from None
 
 
 def _measure(confusion: Floats, sums: Floats) -> dict[str, float]:

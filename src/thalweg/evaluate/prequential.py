@@ -14,6 +14,7 @@ from typing import Any, Literal, Self, final
 
 from thalweg.core import params
 from thalweg.core.classifier import Classifier
+from thalweg.core.params import shown
 from thalweg.core.protocols import Stateful, Stream
 from thalweg.evaluate.metrics import METRICS
 from thalweg.evaluate.result import Result
@@ -91,9 +92,16 @@ def prequential(
         params.number("seconds", seconds, above=0.0)
     params.flag("resume", resume)
     _check_checkpoint(checkpoint, stream, resume)
+    if not isinstance(metrics, Iterable):
+        raise TypeError(f"metrics must be names of metrics, got {shown(metrics)}")
     chosen = (metrics,) if isinstance(metrics, str) else tuple(metrics)
     for metric in chosen:
         params.choice("metrics", metric, METRICS)
+    for what, text in (("name", name), ("stream_name", stream_name)):
+        if text is not None and not isinstance(text, str):
+            raise TypeError(f"{what} must be text or None, got {shown(text)}")
+    if on_progress is not None and not callable(on_progress):
+        raise TypeError(f"on_progress must be a function or None, got {shown(on_progress)}")
 
     run = Run(
         stream, learner, every=int(every), window=int(window), metrics=chosen,
@@ -202,13 +210,13 @@ class Interrupts:
 
 
 def _check(stream: Any, learner: Any, delay: Any) -> None:
-    if not callable(getattr(stream, "read", None)) or not hasattr(stream, "schema"):
-        raise TypeError(f"stream must be a Stream, with read and schema, got {stream!r}")
+    if isinstance(stream, type) or not callable(getattr(stream, "read", None)) or not hasattr(stream, "schema"):
+        raise TypeError(f"stream must be a Stream, with read and schema, got {shown(stream)}")
     if not isinstance(learner, Classifier):
-        raise TypeError(f"learner must be a Classifier, got {learner!r}")
+        raise TypeError(f"learner must be a Classifier, got {shown(learner)}")
     if isinstance(delay, str):
         if delay != "time":
-            raise ValueError(f"delay must be a number of rows or 'time', got {delay!r}")
+            raise ValueError(f"delay must be a number of rows or 'time', got {shown(delay)}")
     else:
         params.whole("delay", delay, least=0)
 
@@ -219,10 +227,13 @@ def _check_checkpoint(path: str | os.PathLike[str] | None, stream: Any, resume: 
         if resume:
             raise ValueError("resume=True needs checkpoint to name the file to go on from, got None")
         return
+    params.path("checkpoint", path)
+    if os.path.isdir(path):
+        raise IsADirectoryError(f"checkpoint must name a file, got the folder {os.fspath(path)}")
     if not Path(path).absolute().parent.is_dir():
         raise FileNotFoundError(f"checkpoint must be in a folder that exists, got {os.fspath(path)}")
     if not isinstance(stream, Stateful):
-        raise TypeError(f"stream must have state and restore for a checkpoint, got {stream!r}")
+        raise TypeError(f"stream must have state and restore for a checkpoint, got {shown(stream)}")
 
 
 def _total(stream: Any, limit: int | None) -> int | None:

@@ -15,6 +15,7 @@ from thalweg.core.arrays_file import read_arrays, write_arrays
 from thalweg.core.chunk import Chunk
 from thalweg.core.classifier import Classifier
 from thalweg.core.labels import Labels
+from thalweg.core.params import shown
 from thalweg.core.protocols import State, Stream
 from thalweg.core.schema import Feature, Schema
 from thalweg.evaluate.metrics import METRICS, Metrics
@@ -286,18 +287,25 @@ class Run:
             raise ValueError(f"checkpoint must be a file that prequential wrote, got {os.fspath(path)}")
         for key, value in self._header().items():
             if header.get(key) != value:
-                raise ValueError(f"checkpoint was made with {key}={header.get(key)!r}, it cannot go on with {value!r}")
+                was, now = shown(header.get(key), 120), shown(value, 120)
+                raise ValueError(f"checkpoint was made with {key}={was}, it cannot go on with {now}")
         arrays = {name: array.copy() for name, array in mapped.items()}
-        self.stream.restore(_under("stream", arrays))
-        self.learner.restore(_under("learner", arrays))
-        self.metrics.restore(_under("metrics", arrays))
-        if self.pending is not None:
-            self.pending.restore(_under("pending", arrays))
-        if "run.labels" in arrays:
-            self.labels = Labels.from_bytes(arrays["run.labels"])
-        self.rows, self.labels_used, self._peak = arrays["run.counts"].tolist()
-        self.seconds, self.cpu_seconds, self._ram, self._ram_cpu = arrays["run.times"].tolist()
-        self.curve = arrays["run.curve"].tolist()
+        before = self.learner.state(), self.stream.state()
+        try:
+            self.learner.restore(_under("learner", arrays))
+            self.stream.restore(_under("stream", arrays))
+            self.metrics.restore(_under("metrics", arrays))
+            if self.pending is not None:
+                self.pending.restore(_under("pending", arrays))
+            if "run.labels" in arrays:
+                self.labels = Labels.from_bytes(arrays["run.labels"])
+            self.rows, self.labels_used, self._peak = arrays["run.counts"].tolist()
+            self.seconds, self.cpu_seconds, self._ram, self._ram_cpu = arrays["run.times"].tolist()
+            self.curve = arrays["run.curve"].tolist()
+        except (KeyError, ValueError) as error:  # a file made by hand: learner and stream stay as they were
+            self.learner.restore(before[0])
+            self.stream.restore(before[1])
+            raise ValueError(f"checkpoint {os.fspath(path)} cannot be gone on from: {error}") from None
 
 
 def _longer(known: Feature, given: Feature) -> Feature:

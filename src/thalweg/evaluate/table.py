@@ -119,7 +119,7 @@ def side_by_side(results: Sequence["Result"], *, metrics: Sequence[str] = SHORT,
     if strict and len(lengths) > 1:
         raise ValueError(f"results must have the same number of rows to share a table, got {lengths}")
     names = [name for name in metrics if all(name in r.final for r in results)]
-    head = ("learner", *(TITLES[n] for n in names), "rows/s", "state")
+    head = ("learner", *("AUC, end" if n == "auc" else TITLES[n] for n in names), "rows/s", "state")
     rows = [
         (
             r.learner,
