@@ -8,17 +8,15 @@ labels that come late are any other order. There is no second loop.
 
 import copy
 import inspect
-import sys
-import warnings
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Hashable, Mapping
-from functools import lru_cache
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from thalweg.core import door
+from thalweg.core.estimator import Estimator
 from thalweg.core.labels import Labels, sequence
 from thalweg.core.params import shown
 from thalweg.core.protocols import State
@@ -36,7 +34,7 @@ _WEIGHT_ONE = np.ones(1)
 _CODE = tuple(np.array([c], dtype=np.int64) for c in range(256))
 
 
-class Classifier(ABC):
+class Classifier(Estimator):
     """Learns a stream of labelled records, and predicts each before its label is used.
 
     Threads: any number may predict at once with one learner; one that learns needs it for itself. ``copy`` gives a
@@ -50,11 +48,7 @@ class Classifier(ABC):
     blind: ClassVar[bool] = False
     """Does it predict without looking at the record?"""
 
-    __slots__ = ("__dict__", "__weakref__", "_labels", "_schema", "_started")
-
-    _labels: Labels
-    _schema: Schema | None
-    _started: bool
+    __slots__ = ()
 
     def __new__(cls, *_args: Any, **_kwargs: Any) -> Self:
         self = super().__new__(cls)
@@ -187,20 +181,6 @@ class Classifier(ABC):
         """The features, once the first chunk or a declaration has fixed them."""
         return self._schema
 
-    @property
-    def n_features_in_(self) -> int:
-        """Number of features, once known."""
-        if self._schema is None:
-            raise AttributeError(f"{type(self).__name__} has no n_features_in_ before its first chunk")
-        return self._schema.n_features
-
-    @property
-    def feature_names_in_(self) -> NDArray[Any]:
-        """Names of the features, once known, where the input named them."""
-        if self._schema is None or self._schema.names == tuple(f"x{i}" for i in range(self._schema.n_features)):
-            raise AttributeError(f"{type(self).__name__} has no feature_names_in_: its input names no features")
-        return np.array(self._schema.names, dtype=object)
-
     def declare(self, schema: Schema) -> Self:
         """Fix the features, and the classes where the schema has them, before the first row.
 
@@ -294,87 +274,6 @@ class Classifier(ABC):
         self._forget()
         return self
 
-    # -- scikit-learn's hands -----------------------------------------------------------------------------------------
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Forget, then learn the rows in order (scikit-learn's verb; streams use ``partial_fit``)."""
-        if y is None:
-            raise ValueError("This estimator requires y to be passed, but the target y is None")
-        fresh = type(self)(**self.get_params(deep=False))
-        if isinstance(self._schema, Schema) and not self._started:
-            fresh.declare(self._schema)
-        labels = sequence(y)
-        _warn_of_column(y)
-        y = labels
-        new = Labels().read(y)[1]
-        if not new:
-            raise ValueError("y must hold at least one label to fit, got none")
-        _refuse_continuous(new)
-        w = door.weights(sample_weight, len(y))
-        if not w.any():
-            raise ValueError("sample_weight must hold at least one number above zero, got none")
-        try:
-            new = sorted(new)  # type: ignore[type-var]
-        except TypeError:
-            pass
-        fresh.partial_fit(X, y, w, classes=None if fresh._labels.closed else new)
-        self._settle(fresh._labels, fresh._schema, fresh._tables())
-        return self
-
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Give the share of rows predicted right."""
-        proba, truth = self.predict_proba(X), sequence(y)
-        if not len(proba) == len(truth) > 0:
-            raise ValueError(f"y must hold a label for each of the {len(proba)} rows of X, got {len(truth)}")
-        codes, _ = self._labels.read(truth)
-        right = proba.argmax(axis=1) == codes if proba.shape[1] else np.zeros(len(codes))
-        w = door.weights(sample_weight, len(codes))
-        if not w.any():
-            raise ValueError("sample_weight must hold at least one number above zero, got none")
-        return float(np.average(right, weights=w))
-
-    @classmethod
-    @lru_cache
-    def _defaults(cls) -> dict[str, Any]:
-        parameters = inspect.signature(cls.__init__).parameters.values()
-        return {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY}
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Give the parameters by name."""
-        return {name: getattr(self, name) for name in self._defaults()}
-
-    def set_params(self, **params: Any) -> Self:
-        """Change parameters. The learner starts anew: a parameter never changes under a model that uses it."""
-        if not params:
-            return self
-        known = self.get_params()
-        for name in params:
-            if name not in known:
-                raise ValueError(
-                    f"Invalid parameter {shown(name)} for {type(self).__name__}: it has {', '.join(known)}"
-                )
-        type(self)(**known | params)  # a bad value must leave this learner as it is
-        self.__init__(**known | params)  # type: ignore[misc]
-        return self.reset()
-
-    def __sklearn_tags__(self) -> Any:
-        from sklearn.utils import ClassifierTags, InputTags, Tags, TargetTags
-
-        return Tags(
-            estimator_type="classifier",
-            target_tags=TargetTags(required=True),
-            requires_fit=False,  # a learner answers before its first row: a stream begins with a prediction
-            classifier_tags=ClassifierTags(poor_score=self.blind),
-            input_tags=InputTags(allow_nan=self.missing == "native"),
-        )
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return self._started
-
-    def __repr__(self) -> str:
-        changed = [f"{k}={v!r}" for k, v in self.get_params().items() if v != self._defaults()[k]]
-        return f"{type(self).__name__}({', '.join(changed)})"
-
     # -- inside -------------------------------------------------------------------------------------------------------
 
     def _carry_out(
@@ -451,15 +350,3 @@ def _order(events: Any, n: int) -> Ints:
     if not whole or (order.size and (order.max() >= n or order.min() < -n)):
         raise ValueError(f"events must be row numbers e or ~e of the {n} rows, got {shown(events)}")
     return np.ascontiguousarray(order, dtype=np.int64)
-
-
-def _warn_of_column(y: Any) -> None:
-    """Warn as scikit-learn does, in its class where it is loaded: a column may be a mistake for a row of labels."""
-    if getattr(y, "shape", ())[1:] == (1,):
-        category = getattr(sys.modules.get("sklearn.exceptions"), "DataConversionWarning", UserWarning)
-        warnings.warn("A column-vector y was passed when a 1d array was expected", category, stacklevel=3)
-
-
-def _refuse_continuous(labels: list[Hashable]) -> None:
-    if labels and isinstance(labels[0], float) and any(not v.is_integer() for v in labels if isinstance(v, float)):
-        raise ValueError(f"Unknown label type: continuous. y must hold classes, got {shown(labels[0])}")

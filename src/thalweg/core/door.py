@@ -119,7 +119,7 @@ def _from_anything(X: Any) -> Rows:
     if hasattr(X, "tocsr") and not isinstance(X, type):
         raise TypeError("X must be dense for this learner, got a sparse matrix: pass X.toarray()")
     if isinstance(X, (str, bytes, Mapping)) or X is None:
-        raise TypeError(f"{_WHAT}, got {type(X).__name__}")
+        raise TypeError(f"{_WHAT}, got {'None' if X is None else type(X).__name__}")
     try:
         array = _unmasked(X) if isinstance(X, np.ma.MaskedArray) else np.asarray(X)
     except ValueError:
@@ -348,8 +348,10 @@ def _from_mapping(x: Mapping[Any, Any], schema: Schema | None, missing: bool, le
     if len(x) == len(features):  # the usual case, fast
         values: list[Any] = [*map(x.get, schema.names)]
         for i, known in schema.nominal_codes.items():
-            if values[i].__hash__ is not None:
+            try:
                 values[i] = known.get(values[i])
+            except Exception:  # it cannot be hashed
+                pass
         if _PLAIN.issuperset(map(type, values)):
             try:
                 return np.array([values], dtype=np.float64).reshape(1, len(features)), schema
@@ -371,7 +373,7 @@ def _from_mapping(x: Mapping[Any, Any], schema: Schema | None, missing: bool, le
                 raise ValueError(f"x must have every feature for this learner, it lacks {feature.name!r}")
             continue
         if feature.values is not None and isinstance(v, (str, int, float, np.generic)):
-            plain = v.item() if isinstance(v, np.generic) else v
+            plain = v.item() if isinstance(v, np.generic) else str(v) if isinstance(v, str) else v
             if plain == plain:
                 codes, grown[i] = nominal_codes([plain], feature, learning)
                 array[0, i] = codes[0]
