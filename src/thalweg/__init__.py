@@ -17,57 +17,107 @@ __version__ = "0.1.0"
 
 _HOME = {
     "ADWIN": "detectors.adwin",
+    "ARFFStream": "streams.arff",
     "Agrawal": "streams.generators.agrawal",
     "ArrayStream": "streams.memory",
-    "CSVStream": "streams.files",
+    "ArrowStream": "streams.arrow_files",
+    "CSVStream": "streams.csv",
     "Chunk": "core.chunk",
     "Classifier": "core.classifier",
+    "DelayedLabels": "streams.transforms.noise",
     "DriftStream": "streams.drift",
     "Feature": "core.schema",
+    "FeatureDrift": "streams.transforms.features",
     "HoeffdingTree": "trees.hoeffding",
+    "HyperCube": "streams.generators.hyper_cube",
     "Hyperplane": "streams.generators.hyperplane",
+    "Imbalance": "streams.transforms.priors",
+    "IncrementalDrift": "streams.transforms.incremental",
+    "IterableStream": "streams.iterable",
+    "JSONLinesStream": "streams.lines",
+    "LED": "streams.generators.led",
+    "LabelNoise": "streams.transforms.noise",
+    "LibSVMStream": "streams.libsvm",
     "MajorityClass": "baselines.majority",
+    "MissingValues": "streams.transforms.noise",
+    "Mixed": "streams.generators.mixed",
+    "NPZStream": "streams.npz",
     "NaiveBayes": "baselines.naive_bayes",
     "NoChange": "baselines.no_change",
-    "ParquetStream": "streams.files",
+    "ParquetStream": "streams.arrow_files",
+    "PriorDrift": "streams.transforms.priors",
     "RandomRBF": "streams.generators.rbf",
+    "RandomTree": "streams.generators.random_tree",
+    "RecurringDrift": "streams.transforms.recurring",
     "SEA": "streams.generators.sea",
+    "STAGGER": "streams.generators.stagger",
     "Schema": "core.schema",
+    "Sine": "streams.generators.sine",
+    "Text": "streams.generators.text",
+    "Waveform": "streams.generators.waveform",
     "check_classifier": "checks",
     "check_detector": "checks",
     "check_stream": "checks",
     "load": "snapshot",
     "load_dataset": "streams.datasets",
+    "open_file": "streams.files",
+    "paper_stream": "streams.papers",
     "prequential": "evaluate.prequential",
     "save": "snapshot",
+    "write_stream": "streams.write",
 }
 
 __all__ = [
     "ADWIN",
+    "LED",
     "SEA",
+    "STAGGER",
+    "ARFFStream",
     "Agrawal",
     "ArrayStream",
+    "ArrowStream",
     "CSVStream",
     "Chunk",
     "Classifier",
+    "DelayedLabels",
     "DriftStream",
     "Feature",
+    "FeatureDrift",
     "HoeffdingTree",
+    "HyperCube",
     "Hyperplane",
+    "Imbalance",
+    "IncrementalDrift",
+    "IterableStream",
+    "JSONLinesStream",
+    "LabelNoise",
+    "LibSVMStream",
     "MajorityClass",
+    "MissingValues",
+    "Mixed",
+    "NPZStream",
     "NaiveBayes",
     "NoChange",
     "ParquetStream",
+    "PriorDrift",
     "RandomRBF",
+    "RandomTree",
+    "RecurringDrift",
     "Schema",
+    "Sine",
+    "Text",
+    "Waveform",
     "__version__",
     "check_classifier",
     "check_detector",
     "check_stream",
     "load",
     "load_dataset",
+    "open_file",
+    "paper_stream",
     "prequential",
     "save",
+    "write_stream",
 ]
 
 if TYPE_CHECKING:
@@ -81,14 +131,36 @@ if TYPE_CHECKING:
     from thalweg.detectors.adwin import ADWIN
     from thalweg.evaluate.prequential import prequential
     from thalweg.snapshot import load, save
+    from thalweg.streams.arff import ARFFStream
+    from thalweg.streams.arrow_files import ArrowStream, ParquetStream
+    from thalweg.streams.csv import CSVStream
     from thalweg.streams.datasets import load_dataset
     from thalweg.streams.drift import DriftStream
-    from thalweg.streams.files import CSVStream, ParquetStream
+    from thalweg.streams.files import open_file
     from thalweg.streams.generators.agrawal import Agrawal
+    from thalweg.streams.generators.hyper_cube import HyperCube
     from thalweg.streams.generators.hyperplane import Hyperplane
+    from thalweg.streams.generators.led import LED
+    from thalweg.streams.generators.mixed import Mixed
+    from thalweg.streams.generators.random_tree import RandomTree
     from thalweg.streams.generators.rbf import RandomRBF
     from thalweg.streams.generators.sea import SEA
+    from thalweg.streams.generators.sine import Sine
+    from thalweg.streams.generators.stagger import STAGGER
+    from thalweg.streams.generators.text import Text
+    from thalweg.streams.generators.waveform import Waveform
+    from thalweg.streams.iterable import IterableStream
+    from thalweg.streams.libsvm import LibSVMStream
+    from thalweg.streams.lines import JSONLinesStream
     from thalweg.streams.memory import ArrayStream
+    from thalweg.streams.npz import NPZStream
+    from thalweg.streams.papers import paper_stream
+    from thalweg.streams.transforms.features import FeatureDrift
+    from thalweg.streams.transforms.incremental import IncrementalDrift
+    from thalweg.streams.transforms.noise import DelayedLabels, LabelNoise, MissingValues
+    from thalweg.streams.transforms.priors import Imbalance, PriorDrift
+    from thalweg.streams.transforms.recurring import RecurringDrift
+    from thalweg.streams.write import write_stream
     from thalweg.trees.hoeffding import HoeffdingTree
 
 

@@ -12,6 +12,8 @@ import typer
 from thalweg import __version__, registry
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from thalweg.core.classifier import Classifier
     from thalweg.core.protocols import Stream
     from thalweg.evaluate.prequential import Progress
@@ -131,6 +133,7 @@ def list_() -> None:
     tables: dict[str, dict[str, str]] = {
         "learners": {name: e.line for name, e in registry.LEARNERS.items()},
         "streams": {name: e.line for name, e in registry.STREAMS.items()},
+        "streams of the papers": {name: e.line for name, e in registry.PAPERS.items()},
         "data sets (from the folder that THALWEG_DATA names)": {name: d.line for name, d in DATASETS.items()},
         "detectors": {name: e.line for name, e in registry.DETECTORS.items()},
         "metrics": dict(METRICS),
@@ -142,6 +145,27 @@ def list_() -> None:
             table.add_row(name, line)
         console.print(table)
         console.print()
+
+
+@app.command()
+def generate(
+    stream: Annotated[str, typer.Argument(help="A stream's name, or name(parameter=value).")],
+    rows: Annotated[int, typer.Option(help="How many rows to write.", min=1)],
+    out: Annotated[Path, typer.Option(help="A file: .csv, .csv.gz, .parquet, .arff or .arrow.")],
+    seed: Annotated[int | None, typer.Option(help="Seed of the stream.", min=0)] = None,
+) -> None:
+    """Write rows of a stream to a file; what is written reads back identical."""
+    from rich.progress import Progress as Bars
+
+    from thalweg.streams.write import write_stream
+
+    _check_paths(str(out))
+    source = _stream(stream, seed, target=None)
+    console = _errors()
+    with Bars(console=console, disable=not console.is_terminal) as bars:
+        task = bars.add_task(stream, total=rows)
+        written = write_stream(source, out, rows, on_progress=lambda done: bars.update(task, completed=done))
+    print(f"written: {out}, {written:,} rows")
 
 
 @app.command()
@@ -213,9 +237,11 @@ def _stream(text: str, seed: int | None, target: str | None, **columns: tuple[st
     from thalweg.streams.datasets import DATASETS, load_dataset
     from thalweg.streams.files import KINDS, open_file
 
-    known = {**registry.STREAMS, **{n: registry.Entry("", d.line) for n, d in DATASETS.items()}}
-    if target is not None or (text not in known and (Path(text).is_file() or set(Path(text).suffixes) & set(KINDS))):
-        if target is None:
+    made = {**registry.STREAMS, **registry.PAPERS}
+    known = {**made, **{n: registry.Entry("", d.line) for n, d in DATASETS.items()}}
+    suffixes = {s.lower() for s in Path(text).suffixes} & set(KINDS)
+    if text == "-" or target is not None or (text not in known and (Path(text).is_file() or suffixes)):
+        if target is None and not suffixes & {".libsvm", ".svm", ".npz"}:
             raise ValueError(f"--target must name the column of {text} to predict")
         return open_file(text, target=target, **{name: given for name, given in columns.items() if given})
     name, given = registry.parse(text)
@@ -223,7 +249,7 @@ def _stream(text: str, seed: int | None, target: str | None, **columns: tuple[st
     if name in DATASETS:
         return load_dataset(name, **given)
     more = {} if seed is None or "seed" in given else {"seed": seed}
-    return registry.make("stream", text, registry.STREAMS, **more)  # type: ignore[no-any-return]
+    return registry.make("stream", text, made, **more)  # type: ignore[no-any-return]
 
 
 def _check_paths(json: str | None = None, plot: Path | None = None, *others: Path | None) -> None:
@@ -240,11 +266,10 @@ def _check_paths(json: str | None = None, plot: Path | None = None, *others: Pat
 @contextmanager
 def _progress(quiet: bool) -> "Iterator[Callable[[str], Callable[[Progress], None]]]":
     """Show a bar for each run on the terminal: rows done and accuracy over the window."""
-    from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
     from rich.progress import Progress as Bars
 
-    console = Console(stderr=True)
+    console = _errors()
     bars = Bars(
         TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
         TextColumn("{task.fields[note]}"), console=console, transient=quiet, disable=not console.is_terminal,
@@ -261,6 +286,12 @@ def _progress(quiet: bool) -> "Iterator[Callable[[str], Callable[[Progress], Non
 
     with bars:
         yield watch
+
+
+def _errors() -> "Console":
+    from rich.console import Console
+
+    return Console(stderr=True)
 
 
 def _print(what: Any) -> None:

@@ -48,6 +48,8 @@ LEARNERS = _table(
 STREAMS = _table(
     sea=Entry("streams.generators.sea:SEA", "three numbers, two of them matter; 10 % noise"),
     agrawal=Entry("streams.generators.agrawal:Agrawal", "loan applications, ten rules, nominal and numeric"),
+    random_tree=Entry("streams.generators.random_tree:RandomTree", "labels from a random tree"),
+    rbf=Entry("streams.generators.rbf:RandomRBF", "clusters that rest"),
     rbf_drift=Entry(
         "streams.generators.rbf:RandomRBF", "moving clusters, five classes",
         {"classes": 5, "features": 10, "centroids": 50, "speed": 0.001},
@@ -56,11 +58,44 @@ STREAMS = _table(
         "streams.generators.hyperplane:Hyperplane", "a plane that turns, 5 % noise",
         {"drifting": 10, "magnitude": 0.001},
     ),
+    led=Entry("streams.generators.led:LED", "digits of a broken display, 10 % noise"),
+    led_drift=Entry("streams.generators.led:LED", "the same with seven segments swapped", {"drifting": 7}),
+    waveform=Entry("streams.generators.waveform:Waveform", "mixed triangles with noise, three classes"),
+    sine=Entry("streams.generators.sine:Sine", "above or below a curve"),
+    mixed=Entry("streams.generators.mixed:Mixed", "two of three conditions"),
+    stagger=Entry("streams.generators.stagger:STAGGER", "size, colour, shape, three rules"),
+    text=Entry("streams.generators.text:Text", "short messages, happy or sad"),
+    hyper_cube=Entry("streams.generators.hyper_cube:HyperCube", "a cube of abnormal records that moves"),
 )  # fmt: skip
+
+PAPERS = MappingProxyType({
+    name: Entry("streams.papers:paper_stream", line, {"name": name})
+    for name, line in {
+        "AGR_a": "AGRAWAL, three abrupt drifts", "AGR_g": "AGRAWAL, three gradual drifts",
+        "SEA_a": "SEA, three abrupt drifts", "SEA_g": "SEA, three gradual drifts",
+        "LED_a": "LED, three abrupt drifts", "LED_g": "LED, three gradual drifts",
+        "RTG": "random tree, no drift", "RBF_m": "clusters that move slowly", "RBF_f": "clusters that move fast",
+        "HYPER": "a plane that turns", "Tweets-500": "messages of 500 words", "Tweets-1000": "messages of 1,000 words",
+        "Tweets-1500": "messages of 1,500 words", "RBF-200x10": "clusters, 200 features, ten classes",
+    }.items()
+})  # fmt: skip
+"""The streams of the papers, as their authors made them (1,000,000 rows, Tweets and RBF-200x10 100,000)."""
 
 DETECTORS = _table(adwin=Entry("detectors.adwin:ADWIN", "adaptive window, cut where the mean has changed"))
 
-_OTHER_CLASSES = ("streams.drift:DriftStream", "streams.files:CSVStream", "streams.files:ParquetStream")
+_OTHER_CLASSES = (
+    "streams.drift:DriftStream", "streams.csv:CSVStream",
+    "streams.arrow_files:ParquetStream",
+    "streams.arrow_files:ArrowStream",
+    "streams.arff:ARFFStream",
+    "streams.lines:JSONLinesStream",
+    "streams.libsvm:LibSVMStream",
+    "streams.npz:NPZStream",
+    "streams.transforms.recurring:RecurringDrift", "streams.transforms.incremental:IncrementalDrift",
+    "streams.transforms.features:FeatureDrift", "streams.transforms.priors:PriorDrift",
+    "streams.transforms.priors:Imbalance", "streams.transforms.noise:LabelNoise",
+    "streams.transforms.noise:MissingValues", "streams.transforms.noise:DelayedLabels",
+)  # fmt: skip
 
 
 def parse(text: str) -> tuple[str, dict[str, Any]]:

@@ -90,6 +90,8 @@ def _describe(obj: Any) -> dict[str, Any]:
 
 def _make(header: Any, cls: type[Any] | None) -> Any:
     """Make the object that ``_describe`` named, as it was when it had seen nothing."""
+    if not isinstance(header["class"], str) or not isinstance(header["params"], dict):
+        raise ValueError("its header must name a class and its parameters")
     module, _, qualname = header["class"].partition(":")
     name = qualname.rpartition(".")[2]
     if cls is not None and cls.__name__ == name:

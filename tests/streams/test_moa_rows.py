@@ -11,15 +11,29 @@ import pytest
 import thalweg
 from thalweg.streams.draw_jit import sown
 from thalweg.streams.generators.hyperplane_jit import build
+from thalweg.streams.generators.led import LED
+from thalweg.streams.generators.mixed import Mixed
+from thalweg.streams.generators.random_tree import RandomTree
+from thalweg.streams.generators.sine import Sine
+from thalweg.streams.generators.stagger import STAGGER
+from thalweg.streams.generators.text import Text
+from thalweg.streams.generators.waveform import Waveform
 
+NEW = (RandomTree, LED, Waveform, Sine, Mixed, STAGGER, Text)
+CLASSES: dict[str, Any] = {cls.__name__: cls for cls in NEW}
+CLASSES |= {name: getattr(thalweg, name) for name in ("SEA", "Agrawal", "RandomRBF", "Hyperplane")}
 GOLDEN = json.loads((Path(__file__).parent / "moa_rows.json").read_text())
 
 
 @pytest.mark.parametrize("golden", GOLDEN, ids=lambda g: f"{g['class']}-{g['params'].get('function', '')}")
 def test_the_rows_of_moa(golden: dict[str, Any]) -> None:
-    stream = getattr(thalweg, golden["class"])(rng="java", **golden["params"])
+    stream = CLASSES[golden["class"]](rng="java", **golden["params"])
     chunk = stream.take(2000)
-    assert [*chunk.X[0].tolist(), int(chunk.y[0])] == golden["first"]
+    if "ones" in golden:  # a wide row of zeros and ones
+        assert np.flatnonzero(chunk.X[0]).tolist() == golden["ones"]
+        assert chunk.y[0] == golden["label"]
+    else:
+        assert [*chunk.X[0].tolist(), int(chunk.y[0])] == golden["first"]
     data = chunk.X.astype("<f8").tobytes() + chunk.y.astype("<i8").tobytes()
     assert hashlib.sha256(data).hexdigest() == golden["sha256"]
 

@@ -12,7 +12,20 @@ import pytest
 
 from thalweg import SEA, Agrawal, ArrayStream, Chunk, DriftStream, Hyperplane, RandomRBF
 from thalweg.core.protocols import Stream
+from thalweg.streams.generators.hyper_cube import HyperCube
+from thalweg.streams.generators.led import LED
+from thalweg.streams.generators.mixed import Mixed
+from thalweg.streams.generators.random_tree import RandomTree
+from thalweg.streams.generators.sine import Sine
+from thalweg.streams.generators.stagger import STAGGER
+from thalweg.streams.generators.text import Text
+from thalweg.streams.generators.waveform import Waveform
 from thalweg.streams.source import Source
+from thalweg.streams.transforms.features import FeatureDrift
+from thalweg.streams.transforms.incremental import IncrementalDrift
+from thalweg.streams.transforms.noise import DelayedLabels, LabelNoise, MissingValues
+from thalweg.streams.transforms.priors import Imbalance, PriorDrift
+from thalweg.streams.transforms.recurring import RecurringDrift
 
 Make = Callable[..., Source]
 
@@ -36,7 +49,28 @@ STREAMS: dict[str, Make] = {
     "rbf-drift": lambda **more: RandomRBF(classes=5, speed=0.01, drifting=30, **more),
     "rbf-java": lambda **more: RandomRBF(rng="java", speed=0.01, **more),
     "hyperplane": lambda **more: Hyperplane(magnitude=0.01, drifting=5, **more),
+    "random-tree": RandomTree,
+    "random-tree-java": lambda **more: RandomTree(rng="java", **more),
+    "led": lambda **more: LED(drifting=3, **more),
+    "led-java": lambda **more: LED(rng="java", **more),
+    "waveform": lambda **more: Waveform(noise=True, **more),
+    "waveform-java": lambda **more: Waveform(rng="java", **more),
+    "sine": lambda **more: Sine(function=3, balance=True, **more),
+    "mixed": lambda **more: Mixed(balance=True, **more),
+    "stagger": lambda **more: STAGGER(function=2, balance=True, **more),
+    "text": lambda **more: Text(words=60, **more),
+    "text-java": lambda **more: Text(words=60, rng="java", compat="moa", **more),
+    "hyper-cube": lambda **more: HyperCube(period=300, **more),
     "drift": nested,
+    "recurring": lambda **more: RecurringDrift([SEA(), SEA(seed=2), SEA(seed=3)], 400, 200, **more),
+    "incremental": lambda **more: IncrementalDrift(SEA(), 700, 900, **more),
+    "features": lambda **more: FeatureDrift(SEA(), 700, swap=[(0, 1)], drop=["x2"], **more),
+    "priors": lambda **more: PriorDrift(SEA(), (0.5, 0.5), (0.9, 0.1), 900, 400, **more),
+    "imbalance": lambda **more: Imbalance(SEA(), (1.0, 0.1), **more),
+    "label-noise": lambda **more: LabelNoise(LED(), 0.3, **more),
+    "missing": lambda **more: MissingValues(SEA(), 0.3, **more),
+    "delayed": lambda **more: DelayedLabels(SEA(), 100, jitter=50, **more),
+    "transforms of transforms": lambda **more: LabelNoise(Imbalance(MissingValues(nested()), (0.2, 1.0)), **more),
     "array": array,
 }
 
@@ -44,8 +78,8 @@ each = pytest.mark.parametrize("make", STREAMS.values(), ids=list(STREAMS))
 
 
 def same(a: Chunk, b: Chunk) -> bool:
-    pairs = [(a.X, b.X), (a.y, b.y), (a.time, b.time)]
-    return all(x is z is None or (x.dtype == z.dtype and np.array_equal(x, z)) for x, z in pairs)  # type: ignore[union-attr]
+    pairs = [(a.X, b.X), (a.y, b.y), (a.time, b.time), (a.label_time, b.label_time)]
+    return all(x is z is None or (x.dtype == z.dtype and x.tobytes() == z.tobytes()) for x, z in pairs)  # type: ignore[union-attr]
 
 
 @each
@@ -132,7 +166,10 @@ def test_streams_do_not_share_anything(make: Make) -> None:
     assert np.array_equal(np.random.get_state()[1], global_state)  # type: ignore[index]  # noqa: NPY002
 
 
-@pytest.mark.parametrize("make", [SEA, Agrawal, RandomRBF, Hyperplane])
+GENERATORS = [SEA, Agrawal, RandomRBF, Hyperplane, RandomTree, LED, Waveform, Sine, Mixed, STAGGER, Text, HyperCube]
+
+
+@pytest.mark.parametrize("make", GENERATORS)
 def test_seeds_differ(make: Make) -> None:
     assert not np.array_equal(make(seed=1).take(10).X, make(seed=2).take(10).X)
 
@@ -175,13 +212,36 @@ def test_it_prints_what_was_asked_for() -> None:
 PROGRAM = """
 import hashlib
 from thalweg import SEA, Agrawal, DriftStream, Hyperplane, RandomRBF
+from thalweg.streams.generators.hyper_cube import HyperCube
+from thalweg.streams.generators.led import LED
+from thalweg.streams.generators.mixed import Mixed
+from thalweg.streams.generators.random_tree import RandomTree
+from thalweg.streams.generators.sine import Sine
+from thalweg.streams.generators.stagger import STAGGER
+from thalweg.streams.generators.text import Text
+from thalweg.streams.generators.waveform import Waveform
+from thalweg.streams.transforms.incremental import IncrementalDrift
+from thalweg.streams.transforms.noise import DelayedLabels, LabelNoise, MissingValues
+from thalweg.streams.transforms.priors import Imbalance, PriorDrift
+from thalweg.streams.transforms.recurring import RecurringDrift
 digest = hashlib.sha256()
 for rng in ("splitmix", "java"):
     a = SEA(rng=rng, balance=True)
     for stream in (a, Agrawal(rng=rng, function=10), RandomRBF(rng=rng, speed=0.1), Hyperplane(rng=rng, magnitude=0.1),
-                   DriftStream(SEA(rng=rng), SEA(function=3), 20, 10, rng=rng)):
+                   DriftStream(SEA(rng=rng), SEA(function=3), 20, 10, rng=rng),
+                   RandomTree(rng=rng), LED(rng=rng, drifting=2), Waveform(rng=rng, noise=True),
+                   Text(rng=rng, words=50), Text(rng=rng, words=50, compat="moa"),
+                   Sine(rng=rng), Sine(rng=rng, function=4), Mixed(rng=rng),
+                   STAGGER(rng=rng, function=2)):
         chunk = stream.take(40)
         digest.update(chunk.X.tobytes() + chunk.y.tobytes())
+for stream in (HyperCube(period=7), HyperCube(inside=0.0), IncrementalDrift(SEA(), 20, 20), LabelNoise(LED(), 0.5),
+               MissingValues(SEA(), 0.5), DelayedLabels(SEA(), 5, jitter=3), Imbalance(SEA(), (1.0, 0.3)),
+               PriorDrift(SEA(), (0.5, 0.5), (0.1, 0.9), 20, 10), RecurringDrift([SEA(), SEA(seed=2)], 10, 5)):
+    chunk = stream.take(40)
+    digest.update(chunk.X.tobytes() + chunk.y.tobytes())
+    if chunk.label_time is not None:
+        digest.update(chunk.label_time.tobytes())
 print(digest.hexdigest())
 """
 

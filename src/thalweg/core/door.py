@@ -37,7 +37,7 @@ def rows(
     elif _is_frame(X):
         table = arrow_table(X)
         if learned is not None and learned.max(initial=-1) < table.num_rows:
-            _, schema = from_frame(table.take(learned), schema, learning)
+            _, schema = from_frame(_taken(table, learned), schema, learning)
             learning = False
         array, schema = from_frame(table, schema, learning)
     else:
@@ -232,7 +232,19 @@ def arrow_table(X: Any) -> Any:
     except Exception:  # Arrow has many of its own
         _explain_frame(X)
     _refuse_twins(table.column_names)
+    for i, field in enumerate(table.schema):
+        if str(field.type) == "string_view":  # what polars has; Arrow itself can do little with it
+            table = table.set_column(i, field.name, table.column(i).cast(pa.large_string()))
     return table
+
+
+def _taken(table: Any, rows: NDArray[np.int64]) -> Any:
+    """Give some rows of a table. A column that Arrow cannot take rows from is one that we cannot read."""
+    try:
+        return table.take(rows)
+    except Exception:
+        from_frame(table, None, learning=False)  # says which column it is
+        raise
 
 
 def _refuse_twins(names: list[Any]) -> None:
@@ -390,5 +402,5 @@ def _from_mapping(x: Mapping[Any, Any], schema: Schema | None, missing: bool, le
 def _name(key: Any) -> str:
     if not isinstance(key, str):
         raise TypeError(f"x must have feature names that are text, got {shown(key)}")
-    refuse_unwritable("x", [key])
+    refuse_unwritable("x", [str(key)])
     return str(key)

@@ -70,6 +70,8 @@ class Run:
         self.in_hand = 0 if chunk is None else len(chunk)
         if self.in_hand > n:
             raise ValueError(f"stream must give at most the {n} rows it is asked for, got {self.in_hand}")
+        if chunk is not None and self.delay == "time" and (chunk.time is None or chunk.label_time is None):
+            raise ValueError('delay="time" needs a stream that has time and label_time, this one has not')
         self.busy = self.in_hand > 0
         return chunk
 

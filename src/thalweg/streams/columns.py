@@ -8,6 +8,8 @@ from numpy.typing import NDArray
 
 from thalweg.core import door
 from thalweg.core.chunk import Chunk
+from thalweg.core.labels import sequence
+from thalweg.core.params import shown
 from thalweg.core.schema import Feature, Schema
 
 INDEX = "__index_level_0__"  # what pandas calls the index of a frame in Parquet
@@ -35,29 +37,31 @@ class Columns:
         nominal: Collection[str] = (),
         schema: Schema | None = None,
     ) -> None:
+        refuse_schema(schema)
         self.where, self.target, self.time, self.label_time = where, target, time, label_time
         named = {"target": target} | {k: v for k, v in (("time", time), ("label_time", label_time)) if v is not None}
         for argument, name in named.items():
             self._known(argument, name, types)
         for argument, names in (("drop", drop), ("nominal", nominal)):
             if isinstance(names, str):
-                raise TypeError(f"{argument} must be a list of columns, got the text {names!r}")
+                raise TypeError(f"{argument} must be a list of columns, got the text {shown(names)}")
+            if not isinstance(names, Collection):
+                raise TypeError(f"{argument} must be a list of columns, got {shown(names)}")
             for name in names:
                 self._known(argument, name, types)
                 if name in named.values() and (argument, name) != ("nominal", target):
                     raise ValueError(f"{argument} must not name {name!r}: it has another use")
-        if time == target or label_time == target:
-            raise ValueError(f"time must be another column than the target {target!r}")
+        for argument, other in (("time", time), ("label_time", label_time)):
+            if other == target:
+                raise ValueError(f"{argument} must be another column than the target {target!r}")
         features = [n for n in types if n not in named.values() and n not in drop and n != INDEX]
         if not features:
-            raise ValueError(f"{where} must have a feature: besides {_listed(list(named.values()))} no column is left")
+            raise ValueError(f"{where} must have a feature: besides {listed(list(named.values()))} no column is left")
         if schema is None:
             text = {n: n in nominal or door.is_text(types[n]) for n in features}
             schema = Schema(tuple(Feature(n, values=() if text[n] else None, open=text[n]) for n in features))
         elif set(schema.names) != set(features):
-            raise ValueError(
-                f"schema must have the features {_listed(features)} of {where}, got {_listed(schema.names)}"
-            )
+            raise ValueError(f"schema must have the features {listed(features)} of {where}, got {listed(schema.names)}")
         self.schema, self.text_target = schema, target in nominal
         for name in (*schema.names, target):
             self._refuse_foreign(name, types[name])
@@ -90,10 +94,10 @@ class Columns:
 
     def _known(self, argument: str, name: Any, types: Mapping[str, Any]) -> None:
         if not isinstance(name, str):
-            raise TypeError(f"{argument} must name a column, got {name!r}")
+            raise TypeError(f"{argument} must name a column, got {shown(name)}")
         if name not in types:
             raise ValueError(
-                f"{argument} must be one of the columns {_listed(list(types))} of {self.where}, got {name!r}"
+                f"{argument} must be one of the columns {listed(list(types))} of {self.where}, got {shown(name)}"
             )
 
     def _refuse_foreign(self, name: str, kind: Any) -> None:
@@ -117,7 +121,11 @@ class Columns:
 def label_array(column: Any) -> NDArray[Any]:
     """Turn labels into an array of the user's own values; a missing label becomes None or NaN."""
     if not _is_arrow(column):
-        return np.asarray(column.to_numpy() if hasattr(column, "to_numpy") else column)
+        array = sequence(column)
+        kinds = {type(v) for v in array} if array.dtype == object else set()
+        if kinds == {str} and any(v.endswith("\0") for v in array):  # an array of text would drop the zeros
+            return array
+        return np.array(array.tolist()) if kinds in ({str}, {int}, {float}, {bool}) else array
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -153,15 +161,25 @@ def seconds(times: Any, name: str = "time") -> NDArray[np.float64]:
         elif pa.types.is_time(times.type):
             times = pc.divide(pc.cast(pc.cast(times, pa.time64("ns")), pa.int64()), 1e9)
         times = times.to_numpy(zero_copy_only=False)
-    array = np.asarray(times.to_numpy() if hasattr(times, "to_numpy") else times)
+    try:
+        array = np.asarray(times.to_numpy() if hasattr(times, "to_numpy") else times)
+    except Exception:  # lists of different lengths, or someone else's container
+        array = np.empty(0, dtype=object)
     if array.dtype.kind == "M":
         unknown = np.isnat(array)
-        array = array.astype("datetime64[ns]").astype(np.int64) / 1e9
+        fine = np.datetime_data(array.dtype)[0] in ("ns", "ps", "fs", "as")  # in nanoseconds centuries do not fit
+        array = array.astype("M8[ns]").astype(np.int64) / 1e9 if fine else array.astype("M8[us]").astype(np.int64) / 1e6
         array[unknown] = np.nan
-    if array.dtype.kind not in "biuf" or array.ndim != 1:
-        example = f" such as {array.flat[0]!r}" if array.size else ""
-        raise TypeError(f"{name} must hold numbers, dates or times, one for each record, got {array.dtype}{example}")
-    return array.astype(np.float64)
+    if array.dtype.kind not in "biuf" or array.ndim != 1 or np.ma.is_masked(times):
+        raise TypeError(f"{name} must hold numbers, dates or times, one for each record, got {shown(times)}")
+    with np.errstate(over="ignore"):
+        return array.astype(np.float64)
+
+
+def refuse_schema(schema: Any) -> None:
+    """Refuse anything but a Schema or None."""
+    if schema is not None and not isinstance(schema, Schema):
+        raise TypeError(f"schema must be a Schema or None, got {shown(schema)}")
 
 
 def _is_arrow(column: Any) -> bool:
@@ -186,6 +204,7 @@ def _first_missing(labels: NDArray[Any]) -> int:
     return int(np.argmax(missing)) if missing.any() else -1
 
 
-def _listed(names: Collection[str], most: int = 30) -> str:
-    shown = ", ".join(repr(n) for n in list(names)[:most])
-    return shown if len(names) <= most else f"{shown}, … ({len(names)} in all)"
+def listed(names: Collection[str], most: int = 10) -> str:
+    """Write the names of columns for a sentence."""
+    text = ", ".join(shown(n, 30) for n in list(names)[:most])
+    return text if len(names) <= most else f"{text}, … ({len(names)} in all)"

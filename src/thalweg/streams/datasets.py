@@ -9,6 +9,7 @@ from zipfile import BadZipFile
 
 import numpy as np
 
+from thalweg.core.params import shown
 from thalweg.streams.files import CSVStream, ParquetStream, open_file
 from thalweg.streams.memory import ArrayStream
 
@@ -166,11 +167,11 @@ load = load_dataset
 
 def _known(name: str) -> Dataset:
     if not isinstance(name, str):
-        raise TypeError(f"name must be the name of a data set, got {name!r}")
+        raise TypeError(f"name must be the name of a data set, got {shown(name)}")
     if name not in DATASETS:
         near = get_close_matches(name, DATASETS, n=1)
         hint = f" (did you mean {near[0]!r}?)" if near else ""
-        raise ValueError(f"name must be one of the data sets {', '.join(DATASETS)}, got {name!r}{hint}")
+        raise ValueError(f"name must be one of the data sets {', '.join(DATASETS)}, got {shown(name)}{hint}")
     return DATASETS[name]
 
 
@@ -194,12 +195,12 @@ def _from_npz(dataset: Dataset, path: Path, limit: int | None, options: dict[str
         with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
             y = arrays["y"].astype(np.int64)
             X = None if dataset.sparse else arrays["X"]
+        if X is None:
+            from scipy.sparse import load_npz
+
+            X = load_npz(path).toarray()
     except (OSError, ValueError, KeyError, EOFError, BadZipFile):
         raise ValueError(f"{path.name} must be an NPZ file with X and y: it is none, or damaged, or cut off") from None
-    if X is None:
-        from scipy.sparse import load_npz
-
-        X = load_npz(path).toarray()
     stream = ArrayStream(X.reshape(len(X), -1), y, limit=limit, **options)
     stream.name = dataset.name
     return stream

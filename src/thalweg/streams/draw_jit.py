@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from thalweg.jit import random as own
 from thalweg.jit.compile import called, inlined
 
+Floats = NDArray[np.float64]
 Seeds = NDArray[np.uint64]
 
 _A, _C, _MASK = np.uint64(0x5DEECE66D), np.uint64(0xB), np.uint64((1 << 48) - 1)
@@ -30,11 +31,27 @@ _L1, _L2, _L3, _L4 = (
 )
 _L5, _L6, _L7 = 1.818357216161805012e-01, 1.531383769920937332e-01, 1.479819860511658591e-01
 
+_TAIL, _AREA, _LAYER = 3.442619855899, 9.91256303526217e-3, np.uint64(127)
+
+
+def _edges() -> Floats:
+    """Where the 128 layers of the ziggurat end, all of the same area; the lowest one has the tail."""
+    f = math.exp(-0.5 * _TAIL * _TAIL)
+    edges = [_AREA / f, _TAIL]
+    while len(edges) < 128:
+        edges.append(math.sqrt(-2.0 * math.log(_AREA / edges[-1] + f)))
+        f = math.exp(-0.5 * edges[-1] * edges[-1])
+    return np.array([*edges, 0.0])
+
+
+_EDGES = _edges()
+_INNER = _EDGES[1:] / _EDGES[:-1]
+
 
 def sown(seed: int, *, java: bool, cell: int = 0) -> Seeds:
     """Make the random state of a seed; cells are independent of each other, but in Java, where there is only one."""
     if java:
-        return np.array([(seed ^ 0x5DEECE66D) & ((1 << 48) - 1), 0, 0], dtype=np.uint64)
+        return np.array([(int(seed) ^ 0x5DEECE66D) & ((1 << 48) - 1), 0, 0], dtype=np.uint64)
     return own.seeded(seed, cell + 1)[cell:].copy()
 
 
@@ -54,6 +71,82 @@ def integer(s: Seeds, java: bool, n: int) -> int:
 def normal(s: Seeds, java: bool) -> float:
     """Draw from N(0, 1)."""
     return _java_normal(s) if java else own.normal(s, 0)
+
+
+@inlined
+def uniforms(s: Seeds, java: bool, out: Floats) -> None:
+    """Fill with draws from [0, 1): the same that ``uniform`` gives one by one, but none waits for the one before."""
+    if java:
+        for i in range(len(out)):
+            out[i] = _java_uniform(s)
+        return
+    at = s[0]
+    for i in range(len(out)):
+        at += own._GAMMA
+        out[i] = float(np.int64(_mixed(at) >> own._S11)) * _UNIT
+    s[0] = at
+
+
+@inlined
+def _mixed(at: np.uint64) -> np.uint64:
+    """What ``bits`` of the library's own generator makes of its state."""
+    z = (at ^ (at >> own._S30)) * own._MIX1
+    z = (z ^ (z >> own._S27)) * own._MIX2
+    return np.uint64(z ^ (z >> own._S31))
+
+
+@inlined
+def normals(s: Seeds, java: bool, out: Floats) -> None:
+    """Fill with draws from N(0, 1)."""
+    for i in range(len(out)):
+        out[i] = _java_normal(s) if java else _ziggurat(s)
+
+
+@inlined
+def _ziggurat(s: Seeds) -> float:
+    """Draw from N(0, 1): a layer and a place in it by one draw, which is nearly always below the curve.
+
+    Marsaglia, Tsang: The ziggurat method for generating random variables. 2000. In double precision as by Doornik 2005.
+    """
+    b = own.bits(s, 0)
+    layer = int(np.int64(b & _LAYER))
+    u = 2.0 * (float(np.int64(b >> own._S11)) * _UNIT) - 1.0
+    if abs(u) < _INNER[layer]:
+        return float(u * _EDGES[layer])
+    return _outside(s, layer, u)
+
+
+@called
+def _outside(s: Seeds, layer: int, u: float) -> float:
+    """Go on where a draw is not surely below the curve."""
+    while True:
+        if layer == 0:
+            x = -math.log(1.0 - own.uniform(s, 0)) / _TAIL
+            while -2.0 * math.log(1.0 - own.uniform(s, 0)) < x * x:
+                x = -math.log(1.0 - own.uniform(s, 0)) / _TAIL
+            return _TAIL + x if u > 0.0 else -_TAIL - x
+        v = u * _EDGES[layer]
+        top = math.exp(-0.5 * (_EDGES[layer] * _EDGES[layer] - v * v))
+        bottom = math.exp(-0.5 * (_EDGES[layer + 1] * _EDGES[layer + 1] - v * v))
+        if bottom + own.uniform(s, 0) * (top - bottom) < 1.0:
+            return float(v)
+        b = own.bits(s, 0)
+        layer = int(np.int64(b & _LAYER))
+        u = 2.0 * (float(np.int64(b >> own._S11)) * _UNIT) - 1.0
+        if abs(u) < _INNER[layer]:
+            return float(u * _EDGES[layer])
+
+
+@inlined
+def coins(s: Seeds, java: bool, out: Floats) -> None:
+    """Fill up to 64 places with 0 or 1, equally likely (Java: by one integer below 2 for each)."""
+    if java:
+        for i in range(len(out)):
+            out[i] = float(_java_integer(s, 2))
+        return
+    b = own.bits(s, 0)
+    for i in range(len(out)):
+        out[i] = float(np.int64((b >> np.uint64(i)) & _YES))
 
 
 @inlined

@@ -8,9 +8,10 @@ from numpy.typing import NDArray
 from thalweg.core import door
 from thalweg.core.chunk import Chunk
 from thalweg.core.labels import Labels
+from thalweg.core.params import shown
 from thalweg.core.protocols import State
 from thalweg.core.schema import Schema
-from thalweg.streams.columns import label_array, seconds
+from thalweg.streams.columns import label_array, listed, refuse_schema, seconds
 from thalweg.streams.source import Source
 
 
@@ -38,6 +39,7 @@ class ArrayStream(Source):
         limit: int | None = None,
     ) -> None:
         self._set_limit(limit)
+        refuse_schema(schema)
         if isinstance(y, str):
             X, y = _apart(X, y)
         self._schema: Schema
@@ -87,14 +89,12 @@ class ArrayStream(Source):
 
 def _apart(X: Any, target: str) -> tuple[Any, Any]:
     """Take the column with the labels out of a frame."""
-    if not hasattr(X, "__arrow_c_stream__"):
-        raise TypeError(f"y must hold labels; it may name a column only where X is a frame, got {target!r}")
-    import pyarrow as pa
-
-    table = pa.table(X)
-    names = [n for n in table.column_names if n != "__index_level_0__"]
+    if not hasattr(X, "__arrow_c_stream__") or isinstance(X, type):
+        raise TypeError(f"y must hold labels; it may name a column only where X is a frame, got {shown(target)}")
+    table = door.arrow_table(X)
+    names = table.column_names
     if target not in names:
-        raise ValueError(f"y must be one of the columns {', '.join(map(repr, names))} of X, got {target!r}")
+        raise ValueError(f"y must be one of the columns {listed(names)} of X, got {shown(target)}")
     return table.select([n for n in names if n != target]), table.column(target)
 
 

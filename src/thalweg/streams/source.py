@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thalweg.core.chunk import Chunk
-from thalweg.core.params import whole
+from thalweg.core.params import shown, whole
 from thalweg.core.protocols import State
 from thalweg.core.schema import Schema
 
@@ -136,13 +136,19 @@ class Source(ABC):
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
         """Read on from the position that ``state`` of a stream with the same parameters gave."""
         mine = f"state must be what {type(self).__name__}.state() gave with the same parameters"
+        if not isinstance(state, Mapping):
+            raise TypeError(f"{mine}, a dict of arrays, got {shown(state)}")
         for name, table in ({"given": np.zeros(1, dtype=np.int64)} | self._tables()).items():
             if name not in state:
                 raise ValueError(f"{mine}: it lacks {name!r}")
             got = state[name]
+            if not isinstance(got, np.ndarray):
+                raise TypeError(f"{mine}: {name!r} must be an array, got {shown(got)}")
             text = table.dtype == np.uint8  # a text of any length
             if got.dtype != table.dtype or (got.shape != table.shape and not text):
                 raise ValueError(f"{mine}: {name!r} must be {table.dtype} {table.shape}, got {got.dtype} {got.shape}")
+            if got.dtype.kind == "f" and not np.isfinite(got).all():
+                raise ValueError(f"{mine}: {name!r} must hold finite numbers")
         given = int(state["given"][0])
         if given < 0:
             raise ValueError(f"{mine}: 'given' must be at least 0, got {given}")
@@ -167,3 +173,12 @@ class Source(ABC):
             elif value is not p.default and value != p.default:
                 parts.append(f"{p.name}={value!r}")
         return f"{type(self).__name__}({', '.join(parts)})"
+
+
+def regular(period: int, limit: int | None) -> tuple[int, ...]:
+    """Give the positions of drifts that come at regular intervals; where there is no end, the first thousand.
+
+    >>> regular(100, 350)
+    (100, 200, 300)
+    """
+    return tuple(range(period, 1001 * period if limit is None else limit, period))

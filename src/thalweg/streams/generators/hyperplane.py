@@ -5,12 +5,14 @@ from typing import final
 import numpy as np
 
 from thalweg.core.chunk import Chunk
-from thalweg.core.params import choice, number, whole
+from thalweg.core.params import choice, number, shown, whole
 from thalweg.core.protocols import State
 from thalweg.core.schema import Schema
 from thalweg.streams.draw_jit import sown
 from thalweg.streams.generators.hyperplane_jit import build, fill
 from thalweg.streams.source import Source
+
+_MOST = 10_000_000
 
 
 @final
@@ -41,6 +43,8 @@ class Hyperplane(Source):
         limit: int | None = None,
     ) -> None:
         whole("features", features, least=1)
+        if features > _MOST:
+            raise ValueError(f"features must be at most {_MOST:,}, got {shown(features)}")
         whole("drifting", drifting, least=0, most=features)
         number("magnitude", magnitude, least=0, most=1)
         number("noise", noise, least=0, most=1)

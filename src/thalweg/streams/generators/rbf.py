@@ -5,12 +5,14 @@ from typing import final
 import numpy as np
 
 from thalweg.core.chunk import Chunk
-from thalweg.core.params import choice, number, whole
+from thalweg.core.params import choice, number, shown, whole
 from thalweg.core.protocols import State
 from thalweg.core.schema import Schema
 from thalweg.streams.draw_jit import sown
 from thalweg.streams.generators.rbf_jit import aim, build, fill
 from thalweg.streams.source import Source
+
+_MOST = 10_000_000  # numbers in a table
 
 
 @final
@@ -45,6 +47,9 @@ class RandomRBF(Source):
         whole("classes", classes, least=2)
         whole("features", features, least=1)
         whole("centroids", centroids, least=1)
+        for name, size in (("classes", classes), ("features", features), ("centroids", int(centroids) * int(features))):
+            if size > _MOST:
+                raise ValueError(f"{name} must not need more than {_MOST:,} numbers, got {shown(size)}")
         number("speed", speed, least=0)
         if drifting is not None:
             whole("drifting", drifting, least=0, most=centroids)

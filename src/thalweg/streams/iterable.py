@@ -1,0 +1,101 @@
+"""Any iterable of records and labels."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, islice
+from typing import Any, final
+
+import numpy as np
+
+from thalweg.core.chunk import Chunk
+from thalweg.core.params import shown
+from thalweg.core.protocols import State
+from thalweg.core.schema import Schema
+from thalweg.streams.records import FIRST, Records, infer, label_column
+from thalweg.streams.source import Source
+
+
+@final
+class IterableStream(Source):
+    """The (record, label) pairs of an iterable, in order; a record is a dict of numbers and text.
+
+    records: pairs. nominal: fields of numbers that are nominal. schema: features that are known beforehand; else they
+    are inferred from the first 1,000 pairs. A list can be read again; what comes once, such as a generator, cannot go
+    back, nor be restored. limit: rows.
+
+    >>> stream = IterableStream([({"sky": "clear", "degrees": 21}, "yes"), ({"sky": "rain"}, "no")])
+    >>> stream.take(2).X.tolist()
+    [[0.0, 21.0], [1.0, nan]]
+    """
+
+    def __init__(
+        self,
+        records: Iterable[tuple[Any, Any]],
+        *,
+        nominal: Sequence[str] = (),
+        schema: Schema | None = None,
+        limit: int | None = None,
+    ) -> None:
+        if isinstance(records, (str, bytes, dict)) or not isinstance(records, Iterable):
+            raise TypeError(f"records must be an iterable of (dict, label) pairs, got {shown(records)}")
+        if isinstance(nominal, str):
+            raise TypeError(f"nominal must be a list of fields, got the text {nominal!r}")
+        self._set_limit(limit)
+        self.records, self.nominal, self._given_schema = records, nominal, schema
+        pairs = iter(records)
+        self._once = pairs is records
+        first = list(islice(pairs, FIRST))
+        if not first:
+            raise ValueError("records must hold at least one pair, it is empty")
+        dicts = [_pair(p, i)[0] for i, p in enumerate(first)]
+        for i, record in enumerate(dicts):
+            if not isinstance(record, dict):
+                raise TypeError(f"pair {i} of records must begin with a dict, got {shown(record)}")
+        self._begin_schema = schema or infer(dicts, "records", (), nominal)
+        self._pairs: Iterator[Any] = chain(first, pairs) if self._once else iter(records)
+        self._records = Records(self._begin_schema, "records")
+
+    @property
+    def schema(self) -> Schema:
+        """The features. Nominal ones have at least the values of the records read so far."""
+        return self._records.schema
+
+    def _start(self) -> None:
+        if self._once:
+            raise ValueError("an iterable that comes once cannot go back: pass a list, or make the stream anew")
+        self._pairs = iter(self.records)
+        self._records = Records(self._begin_schema, "records")
+
+    def _next(self, n: int) -> Chunk | None:
+        X: list[Any] = []
+        y: list[Any] = []
+        for pair in islice(self._pairs, n):
+            at = self._given + len(X)
+            try:
+                record, label = _pair(pair, at)
+                label = self._records.label(label, "each pair")
+                X.append(self._records.row(record, ()))
+            except ValueError as error:
+                raise ValueError(f"pair {at} of records {error}") from None
+            y.append(label)
+        return Chunk(np.array(X), label_column(y)) if X else None
+
+    def _tables(self) -> State:
+        return {"schema": np.frombuffer(self.schema.to_json(), dtype=np.uint8)}
+
+    def _adopt(self, tables: State, given: int) -> None:
+        schema = Schema.from_json(tables["schema"].tobytes())
+        if schema.names != self._begin_schema.names:
+            raise ValueError("state must be a position in records with the same features")
+        self._start()
+        self._records = Records(schema, "records")
+        for _ in islice(self._pairs, given):
+            pass
+
+    def _param(self, name: str) -> Any:
+        return self._given_schema if name == "schema" else getattr(self, name)
+
+
+def _pair(pair: Any, i: int) -> tuple[Any, Any]:
+    if not isinstance(pair, (tuple, list)) or len(pair) != 2:
+        raise TypeError(f"pair {i} of records must be (dict, label), got {shown(pair)}")
+    return pair[0], pair[1]
