@@ -349,4 +349,4 @@ def _order(events: Any, n: int) -> Ints:
     whole = order.ndim == 1 and (order.dtype.kind in "iu" or not order.size)
     if not whole or (order.size and (order.max() >= n or order.min() < -n)):
         raise ValueError(f"events must be row numbers e or ~e of the {n} rows, got {shown(events)}")
-    return np.ascontiguousarray(order, dtype=np.int64)
+    return np.ascontiguousarray(order, dtype=np.int64) if order.size else _NO_CODES

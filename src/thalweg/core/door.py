@@ -257,13 +257,15 @@ def _explain_frame(X: Any) -> NoReturn:
     """Say which column cannot be read."""
     import pyarrow as pa
 
-    for name in X.columns if hasattr(X, "iloc") else ():
+    for i, name in enumerate(X.columns if hasattr(X, "iloc") else ()):
+        column = X.iloc[:, i]
         try:
-            pa.array(X[name], from_pandas=True)
+            pa.array(column, from_pandas=True)
         except Exception:
+            example = f", such as {shown(column.iloc[0])}" if len(column) else ""
             raise TypeError(
-                f"X must hold numbers or text, got {X[name].dtype} in column {shown(name)}, such as "
-                f"{shown(X[name].iloc[0])}: convert it to one of them"
+                f"X must hold numbers or text, got {column.dtype} in column {shown(name)}{example}: "
+                "convert it to one of them"
             ) from None
     raise TypeError(f"{_WHAT}, got {type(X).__name__}")
 
@@ -295,24 +297,31 @@ def _numeric_column(column: Any, name: str) -> NDArray[np.float64]:
     if pa.types.is_null(column.type):
         return np.full(len(column), _MISSING)
     if not (pa.types.is_integer(column.type) or pa.types.is_floating(column.type) or pa.types.is_decimal(column.type)):
-        raise TypeError(f"X must hold numbers or text, got {column.type} in column {name!r}: convert it to a number")
+        raise _neither(column.type, name, "a number")
     return np.asarray(pc.cast(column, pa.float64(), safe=False).to_numpy(zero_copy_only=False), dtype=np.float64)
+
+
+def _neither(kind: Any, name: str, wanted: str) -> TypeError:
+    return TypeError(f"X must hold numbers or text, got {kind} in column {name!r}: convert it to {wanted}")
 
 
 def _nominal_column(column: Any, feature: Feature, learning: bool) -> tuple[NDArray[np.float64], Feature]:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    if not pa.types.is_dictionary(column.type):
-        column = pc.dictionary_encode(column)
-    column = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    kind = column.type
+    if pa.types.is_null(kind.value_type if pa.types.is_dictionary(kind) else kind):
+        return np.full(len(column), _MISSING), feature
+    try:
+        column = column if pa.types.is_dictionary(kind) else pc.dictionary_encode(column)
+        column = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    except Exception:  # lists, records
+        raise _neither(kind, feature.name, "text") from None
     if isinstance(column, pa.ChunkedArray):  # no rows at all
         return np.zeros(0), feature
     words = column.dictionary.to_pylist()
     if not {type(w) for w in words} <= {str, int, float, bool, type(None)}:
-        raise TypeError(
-            f"X must hold numbers or text, got {column.type} in column {feature.name!r}: convert it to text"
-        )
+        raise _neither(kind, feature.name, "text")
     indices = pc.fill_null(pc.cast(column.indices, pa.int64()), -1).to_numpy(zero_copy_only=False)
     # New values are admitted in the order of the rows, not of the dictionary: chunk sizes must not matter.
     first = [words[i] for i in dict.fromkeys(indices[indices >= 0].tolist())]
