@@ -44,6 +44,7 @@ from thalweg import (
 )
 from thalweg.core.arrays_file import write_arrays
 from thalweg.evaluate.metrics import Metrics
+from thalweg.evaluate.result import Result
 from thalweg.streams.files import open_file
 
 NAN, INF, HUGE = float("nan"), float("inf"), 10**400
@@ -1061,6 +1062,22 @@ def test_options_of_a_run(name: str, value: Any) -> None:
 )  # fmt: skip
 def test_runs_of_something_else(stream: Any, learner: Any, sentence: str) -> None:
     refused(lambda: prequential(stream, learner, limit=10), sentence)
+
+
+@pytest.mark.parametrize("path", [3, True, b"a", ["a"], str, NAN, Hostile()])
+def test_files_for_results(path: Any) -> None:
+    result = prequential(SEA(), MajorityClass(), limit=10)
+    refused(lambda: result.to_json(path), "^path must name a file, got ")
+    refused(lambda: result.plot(path), "^path must name a file, got ")
+    refused(lambda: Result.from_json(path), "^source must name a file, got ")
+
+
+def test_results_that_are_something_else(tmp_path: Path) -> None:
+    refused(lambda: Result.from_json("{"), "^source must be the JSON of a Result: ")
+    refused(lambda: Result.from_json('{"rows": 3}'), "^source must be the JSON of a Result: ")
+    result = prequential(SEA(), MajorityClass(), limit=10)
+    refused(lambda: result.plot(tmp_path / "curve.doc"), "^path must end in one of .png, .svg, .pdf, got ")
+    refused(lambda: result.plot(metric="mood"), "^metric must be one of .* got 'mood'")
 
 
 def test_runs_that_cannot_be(tmp_path: Path) -> None:

@@ -168,6 +168,7 @@ def describe(results: Sequence[Result], metric: str = "accuracy") -> str:
 
 def check_path(path: str | os.PathLike[str]) -> str:
     """Refuse a path that no picture can be written to; give its ending."""
+    params.path("path", path)
     suffix = Path(path).suffix.lower()
     if suffix not in SUFFIXES:
         raise ValueError(f"path must end in one of {', '.join(SUFFIXES)}, got {os.fspath(path)!r}")

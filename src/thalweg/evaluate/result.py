@@ -11,6 +11,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from thalweg.core import params
 from thalweg.evaluate import table
 from thalweg.evaluate.drift import Detections, Recovery, detections, recovery
 
@@ -128,12 +129,14 @@ class Result:
         """Write everything as one JSON object, and to a file if asked. An undefined number is null."""
         text = msgspec.json.encode(self._plain()).decode()
         if path is not None:
+            params.path("path", path)
             Path(path).write_text(text + "\n", encoding="utf-8")
         return text
 
     @classmethod
     def from_json(cls, source: str | os.PathLike[str]) -> Self:
         """Read what ``to_json`` wrote: the text, or the path of a file."""
+        params.path("source", source)
         text = (
             source if isinstance(source, str) and source.lstrip().startswith("{") else Path(source).read_text("utf-8")
         )
