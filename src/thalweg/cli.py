@@ -203,7 +203,7 @@ def demo(
     _check_paths(str(folder / "thalweg-demo.html"), folder / "thalweg-demo.png")
     with _progress(quiet=False) as watch:
         results = run_demo(rows, seed, watch)
-    _print(side_by_side(results, metrics=("accuracy", "kappa", "f1_macro", "auc")))
+    _print(side_by_side(results, metrics=("accuracy", "kappa", "auc")))
     for path in write_demo(results, folder):
         print(f"written: {path}")
 
