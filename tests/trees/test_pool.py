@@ -6,6 +6,7 @@ from growing import leaves, mixed_stream, nodes_below, structure
 
 from thalweg import Feature, Schema
 from thalweg.jit.compile import compiled
+from thalweg.jit.random import seeded
 from thalweg.trees import tables_jit as p
 from thalweg.trees.moving_jit import live
 from thalweg.trees.pool import Pool, Rules
@@ -18,25 +19,28 @@ RULES = Rules(grace_period=20, delta=0.1, tau=0.3, subspace=3)
 @compiled
 def learn_all(nodes, tally, stats, watched, layout, rng, head, rules, X, y, W, start):
     """Let every tree t learn row r with weight W[r, t]; a short answer (row × trees + tree) asks for room."""
+    q = p.Trees(nodes, tally, stats, watched, layout, rng, head, rules)
     votes, logs = np.empty(tally.shape[1] - 1), np.empty(tally.shape[1] - 1)
     trees = W.shape[1]
     for k in range(start, len(y) * trees):
         r, t = k // trees, k % trees
         if W[r, t] <= 0.0:
             continue
-        if not has_room(nodes, tally, stats, layout, head, X, r, y[r]):
+        if not has_room(q, 1, X, r, y[r]):
             return k
-        learn(nodes, tally, stats, watched, layout, rng, head, rules, t, 3, X, r, y[r], W[r, t], False, logs, votes)
+        i, _ = p.find(q, t, X, r, W[r, t])
+        learn(q, t, i, 3, X, r, y[r], W[r, t], False, logs, votes)
     return len(y) * trees
 
 
 @compiled
 def answer_all(nodes, tally, stats, watched, layout, rng, head, rules, X, t, out):
     """Write what tree t answers to each row."""
+    q = p.Trees(nodes, tally, stats, watched, layout, rng, head, rules)
     votes, logs = np.empty(tally.shape[1] - 1), np.empty(tally.shape[1] - 1)
     for r in range(len(X)):
-        i, parent = p.find(nodes, tally, t, X, r, 0.0)
-        vote(nodes, tally, stats, watched, layout, rules, i, parent, X, r, logs, votes)
+        i, parent = p.find(q, t, X, r, 0.0)
+        vote(q, i, parent, X, r, logs, votes)
         write_proba(votes, out.shape[1], out, r)
 
 
@@ -49,7 +53,7 @@ SCHEMA = Schema(tuple(Feature(f"f{i}", values=None if k is None else tuple(range
 
 
 def make(trees=3):
-    return Pool(RULES, SCHEMA, trees=trees, seed=1)
+    return Pool(RULES, SCHEMA, trees=trees, rng=seeded(1, trees))
 
 
 def teach(pool, X, y, W):
@@ -179,7 +183,7 @@ def test_moving_house_changes_no_answer_and_no_future(grown, cleared):
 
 
 def test_clearing_a_tree_without_features():
-    pool = Pool(RULES, Schema(()), trees=2, seed=1)
+    pool = Pool(RULES, Schema(()), trees=2, rng=seeded(1, 2))
     X, y, W = np.zeros((5, 0)), np.array([0, 1, 0, 0, 1]), np.ones((5, 2))
     teach(pool, X, y, W)
     clear(*pool.arguments, 0)

@@ -6,6 +6,7 @@ from typing import final
 from thalweg.core.classifier import Classifier, Floats, Ints
 from thalweg.core.protocols import State
 from thalweg.core.schema import Schema
+from thalweg.jit.random import seeded
 from thalweg.trees.hoeffding_jit import play
 from thalweg.trees.pool import Pool, Rules
 
@@ -27,7 +28,7 @@ class NaiveBayes(Classifier):
     __slots__ = ("_pool",)
 
     def _start(self, schema: Schema) -> None:
-        self._pool = Pool(_NEVER_SPLIT, schema, trees=1, seed=0)
+        self._pool = Pool(_NEVER_SPLIT, schema, trees=1, rng=seeded(0))
 
     def _play(self, X: Floats, y: Ints, w: Floats, events: Ints, out: Floats, known: int) -> None:
         self._pool.play(play, X, y, w, events, out, known)

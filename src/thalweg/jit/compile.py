@@ -34,7 +34,15 @@ _FOLDER = cache_folder()
 
 def compiled(function: F) -> F:
     """Compile an entry routine: cached on disk, GIL released, IEEE arithmetic as written."""
-    dispatcher = numba.njit(nogil=True, error_model="numpy")(function)
+    return _cached(numba.njit(nogil=True, error_model="numpy", _nrt=True, no_cfunc_wrapper=True)(function))
+
+
+def hot(function: F) -> F:
+    """Compile an entry routine that makes no arrays: it counts no references to those it is given, which takes time."""
+    return _cached(numba.njit(nogil=True, error_model="numpy", _nrt=False, no_cfunc_wrapper=True)(function))
+
+
+def _cached(dispatcher: Any) -> Any:
     if not numba.config.DISABLE_JIT:
         before = numba.config.CACHE_DIR
         numba.config.CACHE_DIR = str(_FOLDER)
@@ -42,14 +50,14 @@ def compiled(function: F) -> F:
             dispatcher.enable_caching()
         finally:
             numba.config.CACHE_DIR = before
-    return cast("F", dispatcher)
+    return dispatcher
 
 
 def inlined(function: F) -> F:
     """Compile a small function into whatever calls it."""
-    return cast("F", numba.njit(nogil=True, error_model="numpy", forceinline=True)(function))
+    return cast("F", numba.njit(nogil=True, error_model="numpy", forceinline=True, _nrt=False, no_cfunc_wrapper=True)(function))
 
 
 def called(function: F) -> F:
     """Compile a function that is large or rarely run: kept out of line, so that callers stay small."""
-    return cast("F", numba.njit(nogil=True, error_model="numpy")(function))
+    return cast("F", numba.njit(nogil=True, error_model="numpy", _nrt=True, no_cfunc_wrapper=True)(function))

@@ -7,6 +7,7 @@ from thalweg.core import params
 from thalweg.core.classifier import Classifier, Floats, Ints
 from thalweg.core.protocols import State
 from thalweg.core.schema import Schema
+from thalweg.jit.random import seeded
 from thalweg.trees.hoeffding_jit import play
 from thalweg.trees.picture import View, describe, draw, to_dot
 from thalweg.trees.pool import BOUNDS, CRITERIA, LEAVES, NULL_MERITS, ON_LIMIT, Pool, Rules
@@ -118,7 +119,7 @@ class HoeffdingTree(Classifier):
         return Rules(**chosen)
 
     def _start(self, schema: Schema) -> None:
-        self._pool = Pool(self._rules(), schema, trees=1, seed=self.seed)
+        self._pool = Pool(self._rules(), schema, trees=1, rng=seeded(self.seed))
 
     def _play(self, X: Floats, y: Ints, w: Floats, events: Ints, out: Floats, known: int) -> None:
         self._pool.play(play, X, y, w, events, out, known)

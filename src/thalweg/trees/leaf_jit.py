@@ -28,8 +28,8 @@ Watched = NDArray[np.int32]
 LAST, MAJORITY_RIGHT, BAYES_RIGHT, HEADER = 0, 1, 2, 3
 WEIGHT, MEAN, M2, LEAST, GREATEST, INV, LOG, NUMERIC_COLUMNS = 0, 1, 2, 3, 4, 5, 6, 7
 
-ROOM, VALUES = 0, 1
-"""Rows of ``layout``: room for values of each attribute (0: numeric), and how many values it has so far."""
+ROOM, VALUES, PATCH = 0, 1, 2
+"""Rows of ``layout``: room for values of each attribute (0: numeric), how many it has so far; patches of trees."""
 
 HUGE = 1e150
 """Values beyond ±HUGE are missing to the observers: their squares would overflow and ruin the leaf."""

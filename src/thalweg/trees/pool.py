@@ -11,10 +11,9 @@ from numpy.typing import NDArray
 
 from thalweg.core.protocols import State
 from thalweg.core.schema import Schema
-from thalweg.jit.random import seeded
 from thalweg.trees import moving_jit
 from thalweg.trees import tables_jit as p
-from thalweg.trees.leaf_jit import HEADER, HUGE, NUMERIC_COLUMNS, ROOM, VALUES
+from thalweg.trees.leaf_jit import HEADER, HUGE, NUMERIC_COLUMNS, PATCH, ROOM, VALUES
 
 CRITERIA = ("gain", "gini")
 LEAVES = ("majority", "bayes", "adaptive")
@@ -65,41 +64,51 @@ class Pool:
 
     TABLES = ("nodes", "tally", "stats", "watched", "layout", "rng", "head")
 
-    def __init__(self, rules: Rules, schema: Schema, trees: int, seed: int) -> None:
-        self.trees = trees
+    def __init__(
+        self, rules: Rules, schema: Schema, trees: int, rng: NDArray[np.uint64], *, patches: Any = None, need: int = 1
+    ) -> None:
+        """Make trees that have seen nothing.
+
+        rng: a generator for each tree. patches: for each tree a row with 1 for each feature that it may watch, as many
+        as ``rules.subspace``; None: all. need: how many trees one step of the compiled routine teaches (1 or 2).
+        """
+        self.trees, self.need = trees, need
         self._take_rules(rules)
-        layout = np.zeros((2, schema.n_features), dtype=np.int64)
+        layout = np.zeros((PATCH + (0 if patches is None else trees), schema.n_features), dtype=np.int64)
         for f, feature in enumerate(schema.features):
             if feature.nominal:  # an open feature starts small whatever its first chunk knows: chunks must not matter
-                layout[:, f] = (1, 0) if feature.open else max(1, feature.cardinality)
+                layout[:PATCH, f] = (1, 0) if feature.open else max(1, feature.cardinality)
+        if patches is not None:
+            layout[PATCH:] = patches
         self.layout = layout
-        self.rng = seeded(seed, trees)
+        self.rng = rng
         self.head = np.zeros(8, dtype=np.int64)
         self.head[[p.H_FREE, p.H_FREE_SLOT]] = -1
         self.head[p.H_NODES] = trees
         self._note_arity()
-        nodes, slots = trees + max(14, int(self.head[p.H_ARITY])), max(4, trees)
+        fewest = need * int(self.head[p.H_ARITY])
+        nodes, slots = trees + max(14, fewest), max(4, trees + need)
         m, width = self._m(layout), self._width(layout, CLASSES)
         if self.limit is not None:
-            least = self._fixed_bytes(layout) + (trees + int(self.head[p.H_ARITY])) * _node_bytes(CLASSES)
-            least += (trees + 1) * _slot_bytes(width, m)
+            least = self._fixed_bytes(layout) + (trees + fewest) * _node_bytes(CLASSES)
+            least += (trees + need) * _slot_bytes(width, m)
             if least > self.limit:
                 raise ValueError(
                     f"limit_bytes must be at least {least} for {schema.n_features} features and {trees} trees, "
                     f"got {self.limit}"
                 )
             if self._fixed_bytes(layout) + nodes * _node_bytes(CLASSES) + slots * _slot_bytes(width, m) > self.limit:
-                nodes, slots = trees + int(self.head[p.H_ARITY]), trees + 1
+                nodes, slots = trees + fewest, trees + need
         self.nodes = _leaves(nodes)
         self.tally = np.zeros((nodes, 1 + CLASSES))
         self.stats = np.zeros((slots, width))
         self.watched = np.zeros((slots, m, 2), dtype=np.int32)
 
     @classmethod
-    def adopt(cls, rules: Rules, tables: State, schema: Schema, trees: int) -> "Pool":
+    def adopt(cls, rules: Rules, tables: State, schema: Schema, trees: int, *, need: int = 1) -> "Pool":
         """Continue from tables that ``tables()`` gave; others are refused, whatever they hold."""
         self = cls.__new__(cls)
-        self.trees = trees
+        self.trees, self.need = trees, need
         self._take_rules(rules)
         for name in cls.TABLES:
             setattr(self, name, tables[name])
@@ -117,8 +126,10 @@ class Pool:
         classes = self.tally.shape[1] - 1
         nominal = [f.nominal for f in schema.features]
         if not (
-            self.layout.shape == (2, schema.n_features)
+            self.layout.shape in ((PATCH, schema.n_features), (PATCH + self.trees, schema.n_features))
             and (self.layout >= 0).all()
+            and (self.layout[PATCH:].sum(axis=1) == self._m(self.layout)).all()
+            and (self.layout[PATCH:] <= 1).all()
             and (self.layout[VALUES] <= self.layout[ROOM]).all()
             and (self.layout[ROOM] > 0).tolist() == nominal
             and classes >= 2
@@ -164,7 +175,7 @@ class Pool:
         known: int,
     ) -> None:
         """Let a compiled routine carry out the events; whenever it stops short, grow what it lacks and go on."""
-        done = routine(*self.arguments, X, y, w, events, out, known)
+        done = routine(*self.arguments, X, y, w, events, out, known, *self.scratch())
         while done < len(events):
             learned = ~events[:done][events[:done] < 0]
             if learned.size:
@@ -172,7 +183,12 @@ class Pool:
             events = events[done:]
             r = ~events[0]
             self.make_room(X[r], int(y[r]))
-            done = routine(*self.arguments, X, y, w, events, out, known)
+            done = routine(*self.arguments, X, y, w, events, out, known, *self.scratch())
+
+    def scratch(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Make the arrays in which compiled routines keep votes and their logarithms."""
+        both = np.empty((2, self.tally.shape[1] - 1))
+        return both[0], both[1]
 
     # -- growing ------------------------------------------------------------------------------------------------------
 
@@ -196,7 +212,8 @@ class Pool:
         """Make room for features that have joined."""
         new = schema.features[self.layout.shape[1] :]
         if new:
-            more = np.array([[int(f.nominal) for f in new], [0] * len(new)], dtype=np.int64)
+            more = np.zeros((len(self.layout), len(new)), dtype=np.int64)
+            more[ROOM] = [f.nominal for f in new]
             self._reshape(np.ascontiguousarray(np.hstack([self.layout, more])), self.tally.shape[1] - 1)
 
     def _reshape(self, layout: NDArray[np.int64], classes: int) -> None:
@@ -205,7 +222,7 @@ class Pool:
         nodes, slots = len(self.nodes), len(self.stats)
         if self.limit is not None:  # wider rows, so fewer of them where the limit is near
             budget = max(0, self.limit - self._fixed_bytes(layout))
-            spare = budget - 2 * _slot_bytes(width, m)  # nodes must not take the place of the last leaf that observes
+            spare = budget - (1 + self.need) * _slot_bytes(width, m)  # nodes must not take the place of the last leaf that observes
             most = max(self.trees, min(budget // 2, spare if spare > 0 else budget) // _node_bytes(classes))
             if self.live[0] > most:
                 self._prune(most)
@@ -213,7 +230,7 @@ class Pool:
             nodes = max(self.live[0], min(nodes, most))
             slots = min(slots, max(0, budget - nodes * _node_bytes(classes)) // _slot_bytes(width, m))
             if self.live[1] > slots:
-                self._ration(_keep(slots))
+                self._ration(self._keep(slots))
             self.head[p.H_FROZEN] &= self.stops
         self._resize(nodes, max(slots, self.live[1]))  # without gaps: the slots in use come first
         stats = _zeros((slots, width))
@@ -228,23 +245,23 @@ class Pool:
     def _enlarge(self) -> None:
         """Make room for a split and a leaf: collect what is free, else grow, else put leaves to sleep."""
         nodes, slots = self.live
-        need = int(self.head[p.H_ARITY])
+        need = self.need * int(self.head[p.H_ARITY])
         node, slot = _node_bytes(self.tally.shape[1] - 1), _slot_bytes(self.stats.shape[1], self.watched.shape[1])
         room_nodes, room_slots = len(self.nodes), len(self.stats)
         if nodes + max(need, nodes // 4) > room_nodes and not self.head[p.H_FROZEN]:
             room_nodes = nodes + max(need, nodes // 2)
-        if slots + max(1, slots // 4) > room_slots:
+        if slots + max(self.need, slots // 4) > room_slots:
             room_slots = slots + max(4, slots // 2)
         if self.limit is not None:
             budget = max(0, self.limit - self._fixed_bytes(self.layout))
             if room_nodes * node + room_slots * slot > budget:
                 room_nodes = min(room_nodes, nodes + max(need, nodes // 8))
-                if self.stops or room_nodes * node > min(budget // 2, budget - 2 * slot):
+                if self.stops or room_nodes * node > min(budget // 2, budget - (1 + self.need) * slot):
                     self.head[p.H_FROZEN] = 1
                     room_nodes = nodes
                 room_slots = min(room_slots, max(0, budget - room_nodes * node) // slot)
-                if slots >= room_slots:
-                    self._ration(_keep(room_slots))
+                if slots + self.need > room_slots:
+                    self._ration(self._keep(room_slots))
         self._resize(room_nodes, room_slots)
 
     @property
@@ -315,6 +332,10 @@ class Pool:
         sizes = np.sort(np.where(room == 0, 1 + NUMERIC_COLUMNS * classes, 1 + classes + room * classes))
         return HEADER + int(sizes[::-1][: self._m(layout)].sum())
 
+    def _keep(self, slots: int) -> int:
+        """How many leaves to keep awake so that an eighth of the slots, and at least ``need``, is free."""
+        return max(0, slots - self.need - slots // 8)
+
     def _fixed_bytes(self, layout: NDArray[np.int64]) -> int:
         return layout.nbytes + self.rng.nbytes + self.head.nbytes
 
@@ -338,11 +359,6 @@ def _leaves(n: int) -> NDArray[np.void]:
     nodes["feature"] = p.LEAF
     nodes["left"] = p.FRESH
     return nodes
-
-
-def _keep(slots: int) -> int:
-    """How many leaves to keep awake so that an eighth of the slots, and at least one, is free."""
-    return max(0, slots - 1 - slots // 8)
 
 
 def _node_bytes(classes: int) -> int:

@@ -1,7 +1,8 @@
 """How a pool of trees answers and learns one row. Its tables are in tables_jit.py, its leaves in leaf_jit.py."""
 
+import numpy as np
+
 from thalweg.jit.compile import called, inlined
-from thalweg.jit.random import Seeds
 from thalweg.trees.leaf_jit import (
     BAYES_RIGHT,
     HUGE,
@@ -34,9 +35,9 @@ from thalweg.trees.tables_jit import (
     R_LEAF,
     Nodes,
     Trees,
-    find,
     left_of,
     majority,
+    n_classes,
     wake,
 )
 
@@ -54,29 +55,27 @@ def greatest(votes: Floats) -> int:
 
 
 @inlined
-def ask_bayes(tally: Floats, stats: Floats, watched: Watched, layout: Ints, i: int, slot: int, X: Floats, r: int,
-              logs: Floats, votes: Floats) -> bool:  # fmt: skip
+def ask_bayes(p: Trees, i: int, slot: int, X: Floats, r: int, logs: Floats, votes: Floats) -> bool:
     """Fill ``votes`` with the naive Bayes answer of leaf i to row r; False (and no votes) where it has none."""
-    likelihoods(stats, watched, slot, layout, len(votes), X, r, logs)
-    return bayes(tally, i, logs, len(votes), votes)
+    likelihoods(p.stats, p.watched, slot, p.layout, len(votes), X, r, logs)
+    return bayes(p.tally, i, logs, len(votes), votes)
 
 
 @inlined
-def vote(nodes: Nodes, tally: Floats, stats: Floats, watched: Watched, layout: Ints, rules: Floats, i: int,
-         parent: int, X: Floats, r: int, logs: Floats, votes: Floats) -> bool:  # fmt: skip
+def vote(p: Trees, i: int, parent: int, X: Floats, r: int, logs: Floats, votes: Floats) -> bool:
     """Fill ``votes`` with the answer of leaf i to row r, not normalised; True: they are naive Bayes's own."""
-    slot = left_of(nodes, i)
-    kind = rules[R_LEAF]
+    slot = left_of(p.nodes, i)
+    kind = p.rules[R_LEAF]
     if slot >= 0 and (
-        (kind == ADAPTIVE and stats[slot, MAJORITY_RIGHT] <= stats[slot, BAYES_RIGHT])
-        or (kind == BAYES and tally[i, 0] >= rules[R_BAYES_FROM])
+        (kind == ADAPTIVE and p.stats[slot, MAJORITY_RIGHT] <= p.stats[slot, BAYES_RIGHT])
+        or (kind == BAYES and p.tally[i, 0] >= p.rules[R_BAYES_FROM])
     ):
-        if ask_bayes(tally, stats, watched, layout, i, slot, X, r, logs, votes):
+        if ask_bayes(p, i, slot, X, r, logs, votes):
             return True
-    if parent >= 0 and tally[i, 0] == 0.0:  # a branch that no row has taken answers as its parent did
+    if parent >= 0 and p.tally[i, 0] == 0.0:  # a branch that no row has taken answers as its parent did
         i = parent
     for c in range(len(votes)):
-        votes[c] = tally[i, 1 + c]
+        votes[c] = p.tally[i, 1 + c]
     return False
 
 
@@ -97,16 +96,37 @@ def write_proba(votes: Floats, known: int, out: Floats, r: int) -> None:
 
 
 @inlined
-def has_room(nodes: Nodes, tally: Floats, stats: Floats, layout: Ints, head: Ints, X: Floats, r: int, y: int) -> bool:
-    """Can one tree learn row r with label y without growing a table?"""
-    if y >= tally.shape[1] - 1:
+def has_room(p: Trees, need: int, X: Floats, r: int, y: int) -> bool:
+    """Can ``need`` (1 or 2) trees learn row r with label y without growing a table?"""
+    if y >= n_classes(p):
         return False
-    if head[H_FREE_SLOT] < 0 and head[H_SLOTS] == len(stats) and len(stats) > 0:
+    spare = len(p.stats) - p.head[H_SLOTS]
+    if spare < need and not has_slots(p.watched, p.head, min(need, len(p.stats)) - spare):
         return False
-    if head[H_FROZEN] == 0 and head[H_NODES] + head[H_ARITY] > len(nodes):
-        if head[H_ARITY] > 2 or head[H_FREE] < 0:
+    if p.head[H_FROZEN] == 0 and p.head[H_NODES] + need * p.head[H_ARITY] > len(p.nodes):
+        if p.head[H_ARITY] > 2 or not has_pairs(p.nodes, p.head, need):
             return False
-    return head[H_NOMINAL] == 0 or meet_values(layout, X, r)
+    return p.head[H_NOMINAL] == 0 or meet_values(p.layout, X, r)
+
+
+@called
+def has_slots(watched: Watched, head: Ints, n: int) -> bool:
+    """Does the free list hold n slots?"""
+    slot = head[H_FREE_SLOT]
+    while n > 0 and slot >= 0:
+        slot = np.int64(watched[slot, 0, 0])
+        n -= 1
+    return n <= 0
+
+
+@called
+def has_pairs(nodes: Nodes, head: Ints, n: int) -> bool:
+    """Does the free list hold n pairs of nodes?"""
+    i = head[H_FREE]
+    while n > 0 and i >= 0:
+        i = np.int64(left_of(nodes, i))
+        n -= 1
+    return n <= 0
 
 
 @called
@@ -123,29 +143,27 @@ def meet_values(layout: Ints, X: Floats, r: int) -> bool:
 
 
 @inlined
-def learn(nodes: Nodes, tally: Floats, stats: Floats, watched: Watched, layout: Ints, rng: Seeds, head: Ints,
-          rules: Floats, t: int, known: int, X: Floats, r: int, y: int, w: float, answered: bool, logs: Floats,
+def learn(p: Trees, t: int, i: int, known: int, X: Floats, r: int, y: int, w: float, answered: bool, logs: Floats,
           votes: Floats) -> None:  # fmt: skip
-    """Learn row r, label y, weight w in tree t. ``answered``: ``votes`` holds naive Bayes's answer to this row."""
-    i, _ = find(nodes, tally, t, X, r, w)
-    slot = left_of(nodes, i)
-    if slot == IDLE or len(stats) == 0:  # no room at all to observe: only count
-        tally[i, 0] += w
-        tally[i, 1 + y] += w
+    """Learn row r, label y, weight w in its leaf i of tree t. ``answered``: ``votes`` is naive Bayes's answer to it."""
+    slot = left_of(p.nodes, i)
+    if slot == IDLE or (slot == FRESH and p.head[H_SLOTS] == len(p.stats) and p.head[H_FREE_SLOT] < 0):  # only count
+        p.tally[i, 0] += w
+        p.tally[i, 1 + y] += w
         return
     if slot == FRESH:
-        slot = wake(Trees(nodes, tally, stats, watched, layout, rng, head, rules), t, i)
+        slot = wake(p, t, i)
         answered = False
-    if rules[R_LEAF] == ADAPTIVE:
-        right = majority(tally, i)
+    if p.rules[R_LEAF] == ADAPTIVE:
+        right = majority(p.tally, i)
         if right == y:
-            stats[slot, MAJORITY_RIGHT] += w
-        if answered or ask_bayes(tally, stats, watched, layout, i, slot, X, r, logs, votes):
+            p.stats[slot, MAJORITY_RIGHT] += w
+        if answered or ask_bayes(p, i, slot, X, r, logs, votes):
             right = greatest(votes)
         if right == y:
-            stats[slot, BAYES_RIGHT] += w
-    tally[i, 0] += w
-    tally[i, 1 + y] += w
-    observe(stats, watched, slot, layout, len(votes), X, r, y, w)
-    if tally[i, 0] - stats[slot, LAST] >= rules[R_GRACE] and head[H_FROZEN] == 0:
-        attempt(Trees(nodes, tally, stats, watched, layout, rng, head, rules), t, known, i)
+            p.stats[slot, BAYES_RIGHT] += w
+    p.tally[i, 0] += w
+    p.tally[i, 1 + y] += w
+    observe(p.stats, p.watched, slot, p.layout, len(votes), X, r, y, w)
+    if p.tally[i, 0] - p.stats[slot, LAST] >= p.rules[R_GRACE] and p.head[H_FROZEN] == 0:
+        attempt(p, t, known, i)

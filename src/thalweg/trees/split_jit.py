@@ -7,7 +7,7 @@ import numpy as np
 from thalweg.jit.bounds import bound
 from thalweg.jit.compile import called
 from thalweg.jit.impurity import GAIN, cost, total
-from thalweg.trees.leaf_jit import LAST, ROOM, VALUES, best_number, best_value, divide_number
+from thalweg.trees.leaf_jit import LAST, PATCH, ROOM, VALUES, best_number, best_value, divide_number
 from thalweg.trees.tables_jit import (
     FRESH,
     LEAF,
@@ -47,6 +47,11 @@ def attempt(p: Trees, t: int, known: int, i: int) -> None:
         return
     criterion = int(rules[R_CRITERION])
     whole = cost(criterion, counts) / total(counts)
+    span, most = 1.0, 1.0  # no merit is greater than most
+    if criterion == GAIN:
+        span, most = math.log2(max(2.0, float(present if rules[R_LEAF_RANGE] > 0.0 else known))), whole
+    epsilon = bound(int(rules[R_BOUND]), span, rules[R_DELTA], n)
+    no_tie = epsilon >= rules[R_TAU] and rules[R_DROP_POOR] == 0.0
     left, right = np.empty(classes), np.empty(classes)
     merits = np.full(p.watched.shape[1], -math.inf)
     best, second, winner, where = -math.inf, -math.inf, -1, math.nan
@@ -86,14 +91,12 @@ def attempt(p: Trees, t: int, known: int, i: int) -> None:
             best, second, winner, where = merit, best, j, test
         else:
             second = max(second, merit)
-    if candidates == 0 and p.watched.shape[1] < p.layout.shape[1]:
+        if most - second <= epsilon and no_tie:  # whatever the others are worth
+            return
+    if candidates == 0 and p.watched.shape[1] < p.layout.shape[1] and p.layout.shape[0] == PATCH:
         draw(p, t, slot)  # nothing to split on: let a random-subspace leaf look elsewhere
     if winner < 0:
         return
-    span = 1.0
-    if criterion == GAIN:
-        span = math.log2(max(2.0, float(present if rules[R_LEAF_RANGE] > 0.0 else known)))
-    epsilon = bound(int(rules[R_BOUND]), span, rules[R_DELTA], n)
     alone = candidates == 1 and rules[R_PRUNE] == 0.0
     if alone or best - second > epsilon or epsilon < rules[R_TAU]:
         split(p, i, slot, winner, where)

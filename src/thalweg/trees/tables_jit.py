@@ -5,7 +5,8 @@
 | tally   | nodes × (1 + C)    | float64 | weight that passed; class weights (of an inner node: at its split) |
 | stats   | slots × width      | float64 | what an active leaf observes, see leaf_jit.py                  |
 | watched | slots × m × 2      | int32   | the attributes an active leaf watches, and where their blocks start |
-| layout  | 2 × features       | int64   | room for values of each attribute (0: numeric), and values so far |
+| layout  | 2 × features       | int64   | room for values of each attribute (0: numeric), and values so far; |
+|         | (+ trees)          |         | where trees have patches: 1 in row 2 + t for what tree t may watch |
 | rng     | trees              | uint64  | a random generator for each tree                               |
 | head    | 8                  | int64   | counters and free lists, see the H_ names                      |
 | rules   | 16                 | float64 | the parameters, see the R_ names; not state                    |
@@ -33,6 +34,7 @@ from thalweg.trees.leaf_jit import (
     HEADER,
     LAST,
     MAJORITY_RIGHT,
+    PATCH,
     ROOM,
     Floats,
     Ints,
@@ -54,11 +56,7 @@ NULL_ZERO, NULL_MINUS_INFINITY = 0, 1
 
 
 class Trees(NamedTuple):
-    """The tables in one bundle, for what is done now and then.
-
-    What is done for every row takes the tables it needs as plain arrays: Numba counts references to every table of a
-    bundle at every call, which would double the time of a row.
-    """
+    """The tables in one bundle. An entry routine takes them one by one, which is faster to call, and makes one."""
 
     nodes: Nodes
     tally: Floats
@@ -102,33 +100,33 @@ def heavier(tally: Floats, first: int, k: int) -> int:
 
 
 @inlined
-def branch(nodes: Nodes, tally: Floats, i: int, f: int, X: Floats, r: int) -> int:
+def branch(p: Trees, i: int, f: int, X: Floats, r: int) -> int:
     """Find the child of inner node i, which tests feature code f, that row r goes to."""
-    t = nodes[i]["threshold"]
-    left = left_of(nodes, i)
+    t = p.nodes[i]["threshold"]
+    left = left_of(p.nodes, i)
     if f >= 0:
         v = X[r, f]
         if v <= t:
             return left
-        return left + 1 if v > t else heavier(tally, left, 2)
+        return left + 1 if v > t else heavier(p.tally, left, 2)
     v = X[r, -2 - f]
     if t >= 0.0:
-        return heavier(tally, left, 2) if v != v else left + int(v != t)
-    return left + int(v) if v < -t else heavier(tally, left, int(-t))
+        return heavier(p.tally, left, 2) if v != v else left + int(v != t)
+    return left + int(v) if v < -t else heavier(p.tally, left, int(-t))
 
 
 @inlined
-def find(nodes: Nodes, tally: Floats, root: int, X: Floats, r: int, w: float) -> tuple[int, int]:
+def find(p: Trees, root: int, X: Floats, r: int, w: float) -> tuple[int, int]:
     """Find the leaf of row r and its parent (-1: none); add weight w > 0 to every inner node on the way."""
     i, parent = root, -1
     while True:
-        f = feature_of(nodes, i)
+        f = feature_of(p.nodes, i)
         if f == LEAF:
             return i, parent
         if w > 0.0:
-            tally[i, 0] += w
+            p.tally[i, 0] += w
         parent = i
-        i = branch(nodes, tally, i, f, X, r)
+        i = branch(p, i, f, X, r)
 
 
 @inlined
@@ -154,10 +152,14 @@ def majority(tally: Floats, i: int) -> int:
 def draw(p: Trees, t: int, slot: int) -> None:
     """Choose the attributes that a leaf of tree t watches, and empty their blocks."""
     m, d = p.watched.shape[1], p.layout.shape[1]
-    if m >= d:
-        chosen = np.arange(m)
-    else:
-        chosen = np.empty(m, dtype=np.int64)
+    chosen = np.arange(m)
+    if p.layout.shape[0] > PATCH:
+        j = 0
+        for f in range(d):
+            if p.layout[PATCH + t, f] > 0:
+                chosen[j] = f
+                j += 1
+    elif m < d:
         choose(p.rng, t, d, chosen)
     start = HEADER
     for j in range(m):
@@ -168,6 +170,17 @@ def draw(p: Trees, t: int, slot: int) -> None:
             continue
         clear_block(p.stats, slot, start, p.layout[ROOM, f], n_classes(p))
         start += block_size(p.layout[ROOM, f], n_classes(p))
+
+
+@called
+def draw_patch(p: Trees, t: int) -> None:
+    """Choose the attributes that tree t may watch from now on."""
+    if p.layout.shape[0] > PATCH:
+        chosen = np.empty(p.watched.shape[1], dtype=np.int64)
+        choose(p.rng, t, p.layout.shape[1], chosen)
+        p.layout[PATCH + t, :] = 0
+        for f in chosen:
+            p.layout[PATCH + t, f] = 1
 
 
 @called
