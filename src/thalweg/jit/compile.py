@@ -1,7 +1,7 @@
-"""How the library compiles: two decorators and the folder where compiled code is kept.
+"""How the library compiles: four decorators and the folder where compiled code is kept.
 
-``compiled`` is for entry routines, called from Python: cached on disk, the GIL released.
-``inlined`` is for the small functions they are made of.
+``compiled`` and ``hot`` are for entry routines, called from Python: cached on disk, the GIL released.
+``inlined`` and ``called`` are for the functions they are made of.
 
 Numba notices an edited file but not an edited file that another one calls. The cache folder is
 therefore named by a hash of every compiled source in the package, so stale code is never run.
@@ -34,12 +34,27 @@ _FOLDER = cache_folder()
 
 def compiled(function: F) -> F:
     """Compile an entry routine: cached on disk, GIL released, IEEE arithmetic as written."""
-    return _cached(numba.njit(nogil=True, error_model="numpy", _nrt=True, no_cfunc_wrapper=True)(function))
+    return _cached(_compile(function, _nrt=True))
 
 
 def hot(function: F) -> F:
-    """Compile an entry routine that makes no arrays: it counts no references to those it is given, which takes time."""
-    return _cached(numba.njit(nogil=True, error_model="numpy", _nrt=False, no_cfunc_wrapper=True)(function))
+    """Compile an entry routine that makes no arrays: it then need not count references, which would double the time."""
+    return _cached(_compile(function, _nrt=False))
+
+
+def inlined(function: F) -> F:
+    """Compile a small function, which makes no arrays, into whatever calls it."""
+    return _compile(function, _nrt=False, forceinline=True)
+
+
+def called(function: F) -> F:
+    """Compile a function that is large or rarely run: kept out of line, so that callers stay small."""
+    return _compile(function, _nrt=True)
+
+
+def _compile(function: F, **options: bool) -> F:
+    """Compile on first use. ``_nrt`` stands for Numba's runtime, which allocates arrays and counts references."""
+    return cast("F", numba.njit(nogil=True, error_model="numpy", no_cfunc_wrapper=True, **options)(function))
 
 
 def _cached(dispatcher: Any) -> Any:
@@ -51,13 +66,3 @@ def _cached(dispatcher: Any) -> Any:
         finally:
             numba.config.CACHE_DIR = before
     return dispatcher
-
-
-def inlined(function: F) -> F:
-    """Compile a small function into whatever calls it."""
-    return cast("F", numba.njit(nogil=True, error_model="numpy", forceinline=True, _nrt=False, no_cfunc_wrapper=True)(function))
-
-
-def called(function: F) -> F:
-    """Compile a function that is large or rarely run: kept out of line, so that callers stay small."""
-    return cast("F", numba.njit(nogil=True, error_model="numpy", _nrt=True, no_cfunc_wrapper=True)(function))

@@ -222,7 +222,7 @@ class Pool:
         nodes, slots = len(self.nodes), len(self.stats)
         if self.limit is not None:  # wider rows, so fewer of them where the limit is near
             budget = max(0, self.limit - self._fixed_bytes(layout))
-            spare = budget - (1 + self.need) * _slot_bytes(width, m)  # nodes must not take the place of the last leaf that observes
+            spare = budget - (1 + self.need) * _slot_bytes(width, m)  # nodes must not take the last observers' place
             most = max(self.trees, min(budget // 2, spare if spare > 0 else budget) // _node_bytes(classes))
             if self.live[0] > most:
                 self._prune(most)
