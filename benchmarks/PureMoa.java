@@ -11,8 +11,10 @@ import java.util.StringJoiner;
 import moa.classifiers.Classifier;
 import moa.classifiers.core.driftdetection.ADWINChangeDetector;
 import moa.core.Utils;
+import moa.options.AbstractOptionHandler;
 import moa.options.ClassOption;
 import moa.streams.ArffFileStream;
+import moa.streams.InstanceStream;
 
 /**
  * MOA without Python, files or evaluators: the fastest loop that MOA can be given.
@@ -20,6 +22,7 @@ import moa.streams.ArffFileStream;
  * <pre>
  * java -cp moa.jar:. PureMoa learner rows.arff "trees.HoeffdingTree -g 200" 3
  * java -cp moa.jar:. PureMoa adwin values.f64 0.002 3
+ * java -cp moa.jar:. PureMoa generator "generators.SEAGenerator -f 1" 2.5 5
  * </pre>
  *
  * Prints one line of JSON: a pass is [CPU seconds of the process, seconds on the clock, CPU seconds of the loop's own
@@ -28,8 +31,13 @@ import moa.streams.ArffFileStream;
 public final class PureMoa {
     public static void main(String[] args) throws Exception {
         int passes = Integer.parseInt(args[3]);
-        boolean learner = args[0].equals("learner");
-        System.out.println(learner ? learner(args[1], args[2], passes) : adwin(args[1], args[2], passes));
+        String found =
+                switch (args[0]) {
+                    case "learner" -> learner(args[1], args[2], passes);
+                    case "adwin" -> adwin(args[1], args[2], passes);
+                    default -> generator(args[1], Double.parseDouble(args[2]), passes);
+                };
+        System.out.println(found);
     }
 
     private static String learner(String path, String cli, int passes) throws Exception {
@@ -79,6 +87,37 @@ public final class PureMoa {
             times.add(pass(start));
         }
         return "{\"passes\": [" + times + "], \"changes\": " + changes + "}";
+    }
+
+    /** Warms up for some seconds, then draws as many rows in each pass as take about a fifth of a second. */
+    private static String generator(String cli, double warm, int passes) throws Exception {
+        InstanceStream stream = (InstanceStream) ClassOption.cliStringToObject(cli, InstanceStream.class, null);
+        ((AbstractOptionHandler) stream).prepareForUse();
+        long begin = System.nanoTime();
+        int rows = 1000;
+        double sum = 0.0;
+        double seconds = 0.0;
+        while (seconds < 0.2 || System.nanoTime() - begin < warm * 1e9) {
+            rows = seconds < 0.2 ? 2 * rows : rows;
+            long start = System.nanoTime();
+            sum += draw(stream, rows);
+            seconds = (System.nanoTime() - start) / 1e9;
+        }
+        StringJoiner times = new StringJoiner(",");
+        for (int pass = 0; pass < passes; pass++) {
+            long[] start = clocks();
+            sum += draw(stream, rows);
+            times.add(pass(start));
+        }
+        return "{\"passes\": [" + times + "], \"rows\": " + rows + ", \"sum\": " + sum + "}";
+    }
+
+    private static double draw(InstanceStream stream, int rows) {
+        double sum = 0.0;
+        for (int i = 0; i < rows; i++) {
+            sum += ((Instance) stream.nextInstance().getData()).classValue();
+        }
+        return sum;
     }
 
     private static long[] clocks() {

@@ -31,7 +31,7 @@ class Contest:
     """Does river's learner take nominal features?"""
 
 
-CONTESTS = (
+TREES = (
     Contest(
         "Hoeffding tree",
         thalweg=later("thalweg.HoeffdingTree", grace_period=200, delta=1e-7, tau=0.05),
@@ -55,7 +55,67 @@ CONTESTS = (
     ),
 )
 
+CONTESTS = TREES
+"""Those of side_by_side.py."""
+
+_RIVER_TREE = later("river.tree.HoeffdingTreeClassifier", grace_period=200, delta=1e-7, tau=0.05, leaf_prediction="nba")
+_RIVER_FAST_TREE = later("river.tree.HoeffdingTreeClassifier", grace_period=50, delta=0.01, leaf_prediction="nba")
+
+
+def _around(path: str, tree: Factory, **params: Any) -> Factory:
+    """Make a factory of a river ensemble around a tree."""
+    return lambda: later(path, **params)(model=tree())
+
+
+def _ensembles(size: int) -> tuple[Contest, ...]:
+    """Make the ensembles of one size, with MOA's parameters of today."""
+    moa = "capymoa.classifier"
+    return (
+        Contest(
+            f"ARF {size}",
+            thalweg=later("thalweg.AdaptiveRandomForest", size=size, preset="moa-2025"),
+            river=later(
+                "river.forest.ARFClassifier", n_models=size, max_features=0.6, lambda_value=6, grace_period=50,
+                delta=0.01, seed=1,
+            ),
+            capymoa=later(f"{moa}.AdaptiveRandomForestClassifier", ensemble_size=size),
+        ),
+        Contest(
+            f"SRP {size}",
+            thalweg=later("thalweg.StreamingRandomPatches", size=size),
+            river=_around("river.ensemble.SRPClassifier", _RIVER_FAST_TREE, n_models=size, subspace_size=0.6, seed=1),
+            capymoa=later(f"{moa}.StreamingRandomPatches", ensemble_size=size),
+        ),
+        Contest(
+            f"leveraging bagging {size}",
+            thalweg=later("thalweg.LeveragingBagging", size=size),
+            river=_around("river.ensemble.LeveragingBaggingClassifier", _RIVER_TREE, n_models=size, seed=1),
+            capymoa=later(f"{moa}.LeveragingBagging", ensemble_size=size),
+        ),
+        Contest(
+            f"online bagging {size}",
+            thalweg=later("thalweg.OnlineBagging", size=size),
+            river=_around("river.ensemble.BaggingClassifier", _RIVER_TREE, n_models=size, seed=1),
+            capymoa=later(f"{moa}.OnlineBagging", ensemble_size=size),
+        ),
+        Contest(
+            f"ADWIN bagging {size}",
+            thalweg=later("thalweg.OnlineBagging", size=size, drift="adwin"),
+            river=_around("river.ensemble.ADWINBaggingClassifier", _RIVER_TREE, n_models=size, seed=1),
+            capymoa=later(f"{moa}.OnlineAdwinBagging", ensemble_size=size),
+        ),
+        Contest(
+            f"smooth boost {size}",
+            thalweg=later("thalweg.OnlineSmoothBoost", size=size),
+            river=None,
+            capymoa=later(f"{moa}.OnlineSmoothBoost", boosting_iterations=size),
+        ),
+    )  # fmt: skip
+
+
+FORESTS = (*_ensembles(10), *_ensembles(30), *_ensembles(100))
+
 
 def contest(name: str) -> Contest:
     """Find an entry by its name."""
-    return next(c for c in CONTESTS if c.name == name)
+    return next(c for c in (*TREES, *FORESTS) if c.name == name)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from thalweg import Agrawal, Chunk, DriftStream, Feature, RandomRBF, Schema
+from thalweg import Agrawal, Chunk, DriftStream, Feature, RandomRBF, Schema, paper_stream
 
 ROWS = 50_000
 
@@ -84,6 +84,12 @@ def agrawal_drift() -> Records:
     later = DriftStream(Agrawal(function=2, seed=2), Agrawal(function=4, seed=3), position=third, width=1000)
     stream = DriftStream(Agrawal(function=1, seed=1), later, position=third, width=1000)
     return _records("AGRAWAL with drift", stream.schema, stream.take(ROWS))
+
+
+def paper(name: str, rows: int) -> Records:
+    """Draw the first rows of a paper's stream."""
+    stream = paper_stream(name, rows=rows)
+    return _records(name, stream.schema, stream.take(rows))
 
 
 def _records(name: str, schema: Schema, chunk: Chunk) -> Records:

@@ -1001,6 +1001,7 @@ def test_data_sets(name: Any, sentence: str) -> None:
 
 def test_data_sets_that_are_not_there_or_are_something_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("THALWEG_DATA", raising=False)
+    monkeypatch.setenv("THALWEG_CACHE", str(tmp_path))  # so that no data set of this machine is found
     refused(lambda: load_dataset("electricity"), "^data set 'electricity' must lie .* THALWEG_DATA names .*not set")
     monkeypatch.setenv("THALWEG_DATA", str(tmp_path))
     refused(lambda: load_dataset("electricity"), "^data set 'electricity' must lie .* THALWEG_DATA names")

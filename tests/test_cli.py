@@ -1,5 +1,6 @@
 """The commands as a person types them."""
 
+import io
 import json
 import os
 import signal
@@ -156,3 +157,38 @@ def test_ctrl_c_then_resume_gives_the_same_result(tmp_path: Path) -> None:
     a, b = json.loads(resumed.stdout), json.loads(whole.read_text("utf-8"))
     for key in ("rows", "accuracy", "kappa", "final", "recent", "confusion", "state_bytes"):
         assert a[key] == b[key], key
+
+
+@pytest.mark.parametrize(
+    ("more", "data"),
+    [
+        ([], "size,colour,class\n" + "1.5,red,yes\n2.5,,no\n" * 40),
+        (["--format", "tsv"], "size\tcolour\tclass\n" + "1.5\tred\tyes\n2.5\t\tno\n" * 40),
+        (
+            ["--format", "jsonl"],
+            '{"size": 1.5, "colour": "red", "class": "yes"}\n{"size": 2.5, "class": "no"}\n' * 40,
+        ),
+    ],
+)
+def test_standard_input(run, monkeypatch, more: list[str], data: str) -> None:  # type: ignore[no-untyped-def]
+    def type_in(*words: str) -> tuple[int, str, str]:
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(data.encode())))
+        return run(*words, *more)  # type: ignore[no-any-return]
+
+    code, out, err = type_in("run", "no-change", "-", "--target", "class", "--json", "-")
+    assert (code, err) == (0, "")
+    result = json.loads(out)
+    assert (result["rows"], sorted(result["classes"])) == (80, ["no", "yes"])
+    out = type_in("show", "-", "--target", "class")[1]
+    assert out.startswith("standard input, 80 rows, 2 classes, 2 features\n")
+    assert "missing" in out
+    code, _, err = type_in("run", "no-change", "-")
+    assert (code, err) == (2, "thalweg: --target must name the column of standard input to predict\n")
+
+
+def test_the_format_is_for_standard_input(run) -> None:  # type: ignore[no-untyped-def]
+    assert run("run", "majority", "sea", "--format", "jsonl")[2].endswith("holds, got the stream 'sea'\n")
+    assert (
+        "--format must be one of 'csv', 'tsv', 'jsonl', got 'xml'"
+        in run("run", "majority", "-", "--target", "y", "--format", "xml")[2]
+    )

@@ -16,18 +16,28 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 _HOME = {
+    "StreamingRandomPatches": "forests.srp",
+    "OnlineSmoothBoost": "forests.smooth_boost",
+    "OnlineBagging": "forests.bagging",
+    "LeveragingBagging": "forests.leveraging",
+    "AdaptiveRandomForest": "forests.arf",
     "ADWIN": "detectors.adwin",
     "ARFFStream": "streams.arff",
     "Agrawal": "streams.generators.agrawal",
     "ArrayStream": "streams.memory",
     "ArrowStream": "streams.arrow_files",
+    "BayesNetStream": "streams.generators.bayes_net",
     "CSVStream": "streams.csv",
     "Chunk": "core.chunk",
     "Classifier": "core.classifier",
+    "DDM": "detectors.ddm",
     "DelayedLabels": "streams.transforms.noise",
     "DriftStream": "streams.drift",
+    "EDDM": "detectors.eddm",
     "Feature": "core.schema",
     "FeatureDrift": "streams.transforms.features",
+    "HDDMA": "detectors.hddm_a",
+    "HDDMW": "detectors.hddm_w",
     "HoeffdingTree": "trees.hoeffding",
     "HyperCube": "streams.generators.hyper_cube",
     "Hyperplane": "streams.generators.hyperplane",
@@ -35,6 +45,7 @@ _HOME = {
     "IncrementalDrift": "streams.transforms.incremental",
     "IterableStream": "streams.iterable",
     "JSONLinesStream": "streams.lines",
+    "KSWIN": "detectors.kswin",
     "LED": "streams.generators.led",
     "LabelNoise": "streams.transforms.noise",
     "LibSVMStream": "streams.libsvm",
@@ -44,6 +55,7 @@ _HOME = {
     "NPZStream": "streams.npz",
     "NaiveBayes": "baselines.naive_bayes",
     "NoChange": "baselines.no_change",
+    "PageHinkley": "detectors.page_hinkley",
     "ParquetStream": "streams.arrow_files",
     "PriorDrift": "streams.transforms.priors",
     "RandomRBF": "streams.generators.rbf",
@@ -58,6 +70,7 @@ _HOME = {
     "check_classifier": "checks",
     "check_detector": "checks",
     "check_stream": "checks",
+    "describe_stream": "evaluate.stream_summary",
     "load": "snapshot",
     "load_dataset": "streams.datasets",
     "open_file": "streams.files",
@@ -69,13 +82,20 @@ _HOME = {
 
 __all__ = [
     "ADWIN",
+    "DDM",
+    "EDDM",
+    "HDDMA",
+    "HDDMW",
+    "KSWIN",
     "LED",
     "SEA",
     "STAGGER",
     "ARFFStream",
+    "AdaptiveRandomForest",
     "Agrawal",
     "ArrayStream",
     "ArrowStream",
+    "BayesNetStream",
     "CSVStream",
     "Chunk",
     "Classifier",
@@ -91,6 +111,7 @@ __all__ = [
     "IterableStream",
     "JSONLinesStream",
     "LabelNoise",
+    "LeveragingBagging",
     "LibSVMStream",
     "MajorityClass",
     "MissingValues",
@@ -98,6 +119,9 @@ __all__ = [
     "NPZStream",
     "NaiveBayes",
     "NoChange",
+    "OnlineBagging",
+    "OnlineSmoothBoost",
+    "PageHinkley",
     "ParquetStream",
     "PriorDrift",
     "RandomRBF",
@@ -105,12 +129,14 @@ __all__ = [
     "RecurringDrift",
     "Schema",
     "Sine",
+    "StreamingRandomPatches",
     "Text",
     "Waveform",
     "__version__",
     "check_classifier",
     "check_detector",
     "check_stream",
+    "describe_stream",
     "load",
     "load_dataset",
     "open_file",
@@ -129,7 +155,19 @@ if TYPE_CHECKING:
     from thalweg.core.classifier import Classifier
     from thalweg.core.schema import Feature, Schema
     from thalweg.detectors.adwin import ADWIN
+    from thalweg.detectors.ddm import DDM
+    from thalweg.detectors.eddm import EDDM
+    from thalweg.detectors.hddm_a import HDDMA
+    from thalweg.detectors.hddm_w import HDDMW
+    from thalweg.detectors.kswin import KSWIN
+    from thalweg.detectors.page_hinkley import PageHinkley
     from thalweg.evaluate.prequential import prequential
+    from thalweg.evaluate.stream_summary import describe_stream
+    from thalweg.forests.arf import AdaptiveRandomForest
+    from thalweg.forests.bagging import OnlineBagging
+    from thalweg.forests.leveraging import LeveragingBagging
+    from thalweg.forests.smooth_boost import OnlineSmoothBoost
+    from thalweg.forests.srp import StreamingRandomPatches
     from thalweg.snapshot import load, save
     from thalweg.streams.arff import ARFFStream
     from thalweg.streams.arrow_files import ArrowStream, ParquetStream
@@ -138,6 +176,7 @@ if TYPE_CHECKING:
     from thalweg.streams.drift import DriftStream
     from thalweg.streams.files import open_file
     from thalweg.streams.generators.agrawal import Agrawal
+    from thalweg.streams.generators.bayes_net import BayesNetStream
     from thalweg.streams.generators.hyper_cube import HyperCube
     from thalweg.streams.generators.hyperplane import Hyperplane
     from thalweg.streams.generators.led import LED

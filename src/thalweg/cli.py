@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
-from thalweg import __version__, registry
+from thalweg import __version__, data_commands, registry
+from thalweg.core import params
+from thalweg.core.names import parse
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
 ENDLESS = 100_000
 """Rows of an endless stream to read where no limit is given."""
 
+_STREAM = "A stream's name, name(parameter=value), a file, or - (standard input; see --format)."
+
 app = typer.Typer(
     name="thalweg",
     help="Classify data streams that change while they are being learned.",
@@ -29,6 +33,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+app.add_typer(data_commands.app)
 
 
 # What typer raises for a wrong command line; its home differs between versions of typer.
@@ -68,13 +73,16 @@ def about(
 @app.command()
 def run(
     learner: Annotated[str, typer.Argument(help="A learner's name, or name(parameter=value); see thalweg list.")],
-    stream: Annotated[str, typer.Argument(help="A stream's name, name(parameter=value), or a file.")],
+    stream: Annotated[str, typer.Argument(help=_STREAM)],
     limit: Annotated[
         int | None, typer.Option(help=f"Stop after so many rows (an endless stream: {ENDLESS:,} by default).", min=0)
     ] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of the learner and of a generated stream.", min=0)] = None,
     settings: Annotated[list[str] | None, typer.Option("--set", help="A parameter of the learner: name=value.")] = None,
     target: Annotated[str | None, typer.Option(help="The column to predict, when the stream is a file.")] = None,
+    format: Annotated[
+        str | None, typer.Option(help="What standard input holds: csv (by default), tsv or jsonl.")
+    ] = None,
     drop: Annotated[list[str] | None, typer.Option(help="A column of the file to leave out.")] = None,
     nominal: Annotated[list[str] | None, typer.Option(help="A column of numbers that are names, not amounts.")] = None,
     delay: Annotated[int, typer.Option(help="Rows between a record and its label.", min=0)] = 0,
@@ -94,9 +102,9 @@ def run(
     from thalweg.snapshot import save as save_model
 
     model = _learner(learner, _settings(settings or []), seed)
-    source = _stream(stream, seed, target=target, drop=tuple(drop or ()), nominal=tuple(nominal or ()))
+    source = _stream(_input(stream, format), seed, target=target, drop=tuple(drop or ()), nominal=tuple(nominal or ()))
     _check_paths(json if json != "-" else None, plot, save, resume)
-    if limit is None and getattr(source, "rows", 0) is None:
+    if limit is None and _is_endless(source):
         limit = ENDLESS
     try:
         with _progress(quiet=json == "-") as watch:
@@ -134,7 +142,7 @@ def list_() -> None:
         "learners": {name: e.line for name, e in registry.LEARNERS.items()},
         "streams": {name: e.line for name, e in registry.STREAMS.items()},
         "streams of the papers": {name: e.line for name, e in registry.PAPERS.items()},
-        "data sets (from the folder that THALWEG_DATA names)": {name: d.line for name, d in DATASETS.items()},
+        "data sets (thalweg data says where they are to be had)": {name: d.line for name, d in DATASETS.items()},
         "detectors": {name: e.line for name, e in registry.DETECTORS.items()},
         "metrics": dict(METRICS),
     }
@@ -166,6 +174,49 @@ def generate(
         task = bars.add_task(stream, total=rows)
         written = write_stream(source, out, rows, on_progress=lambda done: bars.update(task, completed=done))
     print(f"written: {out}, {written:,} rows")
+
+
+@app.command()
+def show(
+    stream: Annotated[str, typer.Argument(help=_STREAM)],
+    rows: Annotated[
+        int | None, typer.Option(help=f"Read so many rows (an endless stream: {ENDLESS:,} by default).", min=1)
+    ] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed of a generated stream.", min=0)] = None,
+    target: Annotated[str | None, typer.Option(help="The column to predict, when the stream is a file.")] = None,
+    format: Annotated[
+        str | None, typer.Option(help="What standard input holds: csv (by default), tsv or jsonl.")
+    ] = None,
+    drop: Annotated[list[str] | None, typer.Option(help="A column of the file to leave out.")] = None,
+    nominal: Annotated[list[str] | None, typer.Option(help="A column of numbers that are names, not amounts.")] = None,
+    features: Annotated[
+        str | None, typer.Option(help="Features to show: a,b,c (by default those that change most).")
+    ] = None,
+    plot: Annotated[Path | None, typer.Option(help="Draw to a PNG, SVG or PDF file, not on the terminal.")] = None,
+) -> None:
+    """Draw a stream: class shares, features over time, and where it is known to change."""
+    from rich.progress import Progress as Bars
+
+    from thalweg.evaluate.stream_summary import describe_stream
+
+    _check_paths(None, plot)
+    source = _stream(_input(stream, format), seed, target=target, drop=tuple(drop or ()), nominal=tuple(nominal or ()))
+    if rows is None:
+        rows = ENDLESS if _is_endless(source) else sys.maxsize
+    names = None if features is None else [name.strip() for name in features.split(",")]
+    console, known = _errors(), getattr(source, "rows", None)
+    with Bars(console=console, disable=not console.is_terminal, transient=True) as bars:
+        total = None if known is None and rows == sys.maxsize else min(rows, known or rows)
+        task = bars.add_task(stream, total=total)
+        summary = describe_stream(
+            source, rows, features=names, name=getattr(source, "name", None) or stream,
+            on_progress=lambda done: bars.update(task, completed=done),
+        )  # fmt: skip
+    if plot is None:
+        _print(summary)
+        return
+    summary.plot(plot)
+    print(f"written: {plot}")
 
 
 @app.command()
@@ -225,11 +276,21 @@ def _settings(pairs: list[str]) -> dict[str, Any]:
 
 
 def _learner(text: str, chosen: dict[str, Any], seed: int | None) -> "Classifier":
-    name, _ = registry.parse(text)
+    name, _ = parse(text)
     entry = registry.find("learner", name, registry.LEARNERS)
     if seed is not None and "seed" in registry.parameters(entry.cls):
         chosen = {"seed": seed, **chosen}
     return registry.make("learner", text, registry.LEARNERS, **chosen)  # type: ignore[no-any-return]
+
+
+def _input(stream: str, format: str | None) -> str:
+    """Say what standard input holds as ``open_file`` reads it: -, -.tsv, -.jsonl."""
+    if format is None:
+        return stream
+    if stream != "-":
+        raise ValueError(f"--format says what standard input (-) holds, got the stream {stream!r}")
+    params.choice("--format", format, ("csv", "tsv", "jsonl"))
+    return f"-.{format}"
 
 
 def _stream(text: str, seed: int | None, target: str | None, **columns: tuple[str, ...]) -> "Stream":
@@ -240,16 +301,24 @@ def _stream(text: str, seed: int | None, target: str | None, **columns: tuple[st
     made = {**registry.STREAMS, **registry.PAPERS}
     known = {**made, **{n: registry.Entry("", d.line) for n, d in DATASETS.items()}}
     suffixes = {s.lower() for s in Path(text).suffixes} & set(KINDS)
-    if text == "-" or target is not None or (text not in known and (Path(text).is_file() or suffixes)):
+    if text[:1] == "-" or target is not None or (text not in known and (Path(text).is_file() or suffixes)):
         if target is None and not suffixes & {".libsvm", ".svm", ".npz"}:
-            raise ValueError(f"--target must name the column of {text} to predict")
+            where = "standard input" if text[:1] == "-" else text
+            raise ValueError(f"--target must name the column of {where} to predict")
         return open_file(text, target=target, **{name: given for name, given in columns.items() if given})
-    name, given = registry.parse(text)
+    name, given = parse(text)
     registry.find("stream", name, known)
     if name in DATASETS:
         return load_dataset(name, **given)
     more = {} if seed is None or "seed" in given else {"seed": seed}
     return registry.make("stream", text, made, **more)  # type: ignore[no-any-return]
+
+
+def _is_endless(source: "Stream") -> bool:
+    """Does the stream go on for ever? A file ends, though how many rows it has is not known before it is read."""
+    from thalweg.streams.blocks import BlockStream
+
+    return getattr(source, "rows", 0) is None and not isinstance(source, BlockStream)
 
 
 def _check_paths(json: str | None = None, plot: Path | None = None, *others: Path | None) -> None:

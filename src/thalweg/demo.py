@@ -13,8 +13,10 @@ if TYPE_CHECKING:
     from thalweg.evaluate.prequential import Progress
     from thalweg.evaluate.result import Result
 
-LEARNERS = ("majority", "no-change", "naive-bayes", "hoeffding-tree")
-FUNCTIONS = (1, 2, 4, 7)
+LEARNERS = ("majority", "naive-bayes", "hoeffding-tree", "leveraging-bagging", "arf")
+SIZE = 10
+"""Members of the forests."""
+FUNCTIONS = (3, 4, 1, 7)
 """Of the AGRAWAL stream, one after the other."""
 
 
@@ -33,7 +35,8 @@ def run_demo(rows: int, seed: int, watch: "Callable[[str], Callable[[Progress], 
     results = []
     for name in LEARNERS:
         stream = drifting_stream(rows, seed)
-        learner = registry.LEARNERS[name].make()
+        entry = registry.LEARNERS[name]
+        learner = entry.make(**({"size": SIZE} if "size" in registry.parameters(entry.cls) else {}))
         results.append(
             prequential(
                 stream,
@@ -55,9 +58,9 @@ def write_demo(results: "list[Result]", folder: Path) -> list[Path]:
     from thalweg.evaluate.report import page
 
     picture, web = folder / "thalweg-demo.png", folder / "thalweg-demo.html"
-    curves(results, picture)
+    curves(results, picture, size=(8.0, 5.4))
     page(
-        results, web, title="Four learners on a stream that changes three times",
+        results, web, title="Five learners on a stream that changes three times",
         words="Loan applications (the AGRAWAL generator). The rule that decides them changes at the dashed lines; "
         "every record is predicted before its label is used.",
     )  # fmt: skip

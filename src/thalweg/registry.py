@@ -1,14 +1,13 @@
 """The only place where a name becomes a class."""
 
-import ast
 import difflib
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
 from types import MappingProxyType
 from typing import Any
 
+from thalweg.core.names import parse
 from thalweg.core.params import shown
 
 
@@ -39,6 +38,12 @@ def _table(**entries: Entry) -> Mapping[str, Entry]:
 
 
 LEARNERS = _table(
+    arf=Entry("forests.arf:AdaptiveRandomForest", "random forest whose failing trees are replaced"),
+    srp=Entry("forests.srp:StreamingRandomPatches", "trees on random features and rows, replaced when they fail"),
+    leveraging_bagging=Entry("forests.leveraging:LeveragingBagging", "bagging with heavy weights, the worst replaced"),
+    online_bagging=Entry("forests.bagging:OnlineBagging", "trees on random samples of the rows"),
+    adwin_bagging=Entry("forests.bagging:OnlineBagging", "the same, the worst replaced at a drift", {"drift": "adwin"}),
+    smooth_boost=Entry("forests.smooth_boost:OnlineSmoothBoost", "each tree learns what those before get wrong"),
     hoeffding_tree=Entry("trees.hoeffding:HoeffdingTree", "decision tree that grows from a stream"),
     naive_bayes=Entry("baselines.naive_bayes:NaiveBayes", "independent features, Gaussians and counts"),
     majority=Entry("baselines.majority:MajorityClass", "always the most frequent class so far"),
@@ -77,14 +82,23 @@ PAPERS = MappingProxyType({
         "RTG": "random tree, no drift", "RBF_m": "clusters that move slowly", "RBF_f": "clusters that move fast",
         "HYPER": "a plane that turns", "Tweets-500": "messages of 500 words", "Tweets-1000": "messages of 1,000 words",
         "Tweets-1500": "messages of 1,500 words", "RBF-200x10": "clusters, 200 features, ten classes",
+        "Syn-5": "a cube that moves, five features", "Syn-10": "a cube that moves, ten features",
     }.items()
 })  # fmt: skip
 """The streams of the papers, as their authors made them (1,000,000 rows, Tweets and RBF-200x10 100,000)."""
 
-DETECTORS = _table(adwin=Entry("detectors.adwin:ADWIN", "adaptive window, cut where the mean has changed"))
+DETECTORS = _table(
+    adwin=Entry("detectors.adwin:ADWIN", "adaptive window, cut where the mean has changed"),
+    ddm=Entry("detectors.ddm:DDM", "error rate above the lowest it has been"),
+    eddm=Entry("detectors.eddm:EDDM", "errors closer together than they have been"),
+    hddm_a=Entry("detectors.hddm_a:HDDMA", "rise of the mean, Hoeffding's bound"),
+    hddm_w=Entry("detectors.hddm_w:HDDMW", "rise of a weighted mean, McDiarmid's bound"),
+    page_hinkley=Entry("detectors.page_hinkley:PageHinkley", "sum of the deviations from the mean"),
+    kswin=Entry("detectors.kswin:KSWIN", "window, newest and older values by the test of Kolmogorov and Smirnov"),
+)
 
 _OTHER_CLASSES = (
-    "streams.drift:DriftStream", "streams.csv:CSVStream",
+    "streams.drift:DriftStream", "streams.csv:CSVStream", "streams.generators.bayes_net:BayesNetStream",
     "streams.arrow_files:ParquetStream",
     "streams.arrow_files:ArrowStream",
     "streams.arff:ARFFStream",
@@ -96,26 +110,6 @@ _OTHER_CLASSES = (
     "streams.transforms.priors:Imbalance", "streams.transforms.noise:LabelNoise",
     "streams.transforms.noise:MissingValues", "streams.transforms.noise:DelayedLabels",
 )  # fmt: skip
-
-
-def parse(text: str) -> tuple[str, dict[str, Any]]:
-    """Read ``name`` or ``name(parameter=value, …)``.
-
-    >>> parse("agrawal(function=2, seed=7)")
-    ('agrawal', {'function': 2, 'seed': 7})
-    """
-    match = re.fullmatch(r"\s*([\w.+-]+)\s*(?:\((.*)\))?\s*", text, re.DOTALL) if isinstance(text, str) else None
-    if not match:
-        raise ValueError(f"a name must read like agrawal or agrawal(function=2), got {shown(text)}")
-    name, inside = match.groups()
-    try:
-        call = ast.parse(f"f({inside or ''})", mode="eval").body
-        assert isinstance(call, ast.Call)
-        if call.args or len({k.arg for k in call.keywords}) != len(call.keywords):
-            raise ValueError("without a name, or twice")
-        return name, {k.arg or "**": ast.literal_eval(k.value) for k in call.keywords}
-    except (SyntaxError, ValueError, TypeError, AssertionError, MemoryError, RecursionError):
-        raise ValueError(f"parameters must read like (function=2, seed=7), got {shown(f'({inside})')}") from None
 
 
 def find(kind: str, name: str, table: Mapping[str, Entry]) -> Entry:

@@ -1,5 +1,6 @@
-"""Real data sets: what the registry says is what the files hold."""
+"""Real data sets: what the catalogue says is what the files hold."""
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -7,8 +8,10 @@ import pytest
 
 from thalweg import load_dataset
 from thalweg.streams import datasets
-from thalweg.streams.datasets import DATASETS
+from thalweg.streams.catalogue import ABACOC, CKDT, COMPRESSED, E_TREE, SDF
+from thalweg.streams.datasets import DATASETS, dataset_path, find_file, folders, get_dataset, verify
 
+HERE = [name for name, known in DATASETS.items() if known.sha256]
 SPARSE = ("imdb", "newsgroups20", "spam")
 FIRST = {
     "covtype": ([2596, 51, 3], 5),
@@ -19,8 +22,17 @@ FIRST = {
 }
 
 
-@pytest.mark.parametrize("name", [n for n in DATASETS if n not in SPARSE])
-def test_a_data_set_is_what_the_registry_says(real_data: Path, name: str) -> None:
+@pytest.fixture
+def nowhere(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """No data set is there; the cache is in this folder."""
+    monkeypatch.delenv("THALWEG_DATA", raising=False)
+    monkeypatch.setenv("THALWEG_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("THALWEG_OPENML", "http://127.0.0.1:9")  # nobody answers there
+    return tmp_path
+
+
+@pytest.mark.parametrize("name", [n for n in HERE if n not in SPARSE])
+def test_a_data_set_is_what_the_catalogue_says(real_data: Path, name: str) -> None:
     known = DATASETS[name]
     stream = load_dataset(name)
     assert stream.name == name
@@ -73,26 +85,122 @@ def test_sparse_ones_are_refused(real_data: Path, name: str) -> None:
         load_dataset(name)
 
 
-def test_where_to_get_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.delenv("THALWEG_DATA", raising=False)
-    with pytest.raises(FileNotFoundError, match=r"'electricity' must lie as electricity.parquet .* THALWEG_DATA names "
-                       r"\(which is not set\); it comes from: OpenML 151"):  # fmt: skip
+@pytest.mark.parametrize("name", HERE)
+def test_the_files_have_the_checksums(real_data: Path, name: str) -> None:
+    assert get_dataset(name) == real_data / DATASETS[name].file
+    assert verify(DATASETS[name], real_data / DATASETS[name].file)
+
+
+def test_where_to_get_it(nowhere: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(FileNotFoundError, match=r"'electricity' must lie as electricity.parquet \(or .arff\) in the "
+                       r"folder that THALWEG_DATA names \(which is not set\) or in .*cache.thalweg.data: `thalweg data "
+                       r"get electricity` fetches it from OpenML; it comes from: OpenML 151"):  # fmt: skip
         load_dataset("electricity")
-    monkeypatch.setenv("THALWEG_DATA", str(tmp_path))
+    with pytest.raises(FileNotFoundError, match=r"'bike' must lie as bike.parquet in the folder .*: it cannot be "
+                       r"fetched by name; it comes from: dos Reis et al., KDD 2016 .*, https://"):  # fmt: skip
+        load_dataset("bike")
+    monkeypatch.setenv("THALWEG_DATA", str(nowhere))
     with pytest.raises(FileNotFoundError, match=r"THALWEG_DATA names \(which is '.*'\)"):
         load_dataset("mnist")
-    (tmp_path / "mnist.npz").write_bytes(b"PK\x03\x04")
+    (nowhere / "mnist.npz").write_bytes(b"PK\x03\x04")
     with pytest.raises(ValueError, match=r"mnist.npz must be an NPZ file with X and y"):
         load_dataset("mnist")
-    (tmp_path / "mnist.npz").write_bytes(b"nonsense")
+    (nowhere / "mnist.npz").write_bytes(b"nonsense")
     with pytest.raises(ValueError, match=r"mnist.npz must be an NPZ file with X and y"):
         load_dataset("mnist")
+    with pytest.raises(
+        ValueError, match=r"mnist.npz must have the checksum b8614df087cefcfe… \(sha256\), it has .*…: it"
+    ):
+        get_dataset("mnist")
+
+
+def test_the_folder_comes_before_the_cache(nowhere: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder, cache = nowhere / "mine", folders()["cache"]
+    assert cache == nowhere / "cache" / "thalweg" / "data"
+    folder.mkdir()
+    cache.mkdir(parents=True)
+    monkeypatch.setenv("THALWEG_DATA", str(folder))
+    assert folders() == {"folder": folder, "cache": cache}
+    assert find_file(DATASETS["outdoor"]) is None
+    (cache / "outdoor.csv").write_text("a,class\n1,x\n2,y\n")
+    assert dataset_path("outdoor") == cache / "outdoor.csv"
+    assert load_dataset("outdoor").take(9).y.tolist() == ["x", "y"]
+    (folder / "outdoor.arff").write_text("@relation o\n@attribute a numeric\n@attribute class {u,v}\n@data\n1,u\n2,v\n")
+    assert dataset_path("outdoor") == folder / "outdoor.arff"
+    stream = load_dataset("outdoor")
+    assert (stream.name, stream.take(9).y.tolist()) == ("outdoor", ["u", "v"])
+    assert get_dataset("outdoor") == folder / "outdoor.arff"
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.delenv("THALWEG_CACHE")
+    assert folders()["cache"] == Path.home() / ".cache" / "thalweg" / "data"
+    monkeypatch.setenv("XDG_CACHE_HOME", str(nowhere / "xdg"))
+    assert folders()["cache"] == nowhere / "xdg" / "thalweg" / "data"
+
+
+def test_files_that_people_bring(nowhere: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("THALWEG_DATA", str(nowhere))
+    (nowhere / "acoustic.libsvm").write_text("1 1:0.5 3:2\n3 2:1\n")
+    assert load_dataset("acoustic").take(9).y.tolist() == [1, 3]
+    (nowhere / "gmsc.csv").write_text("SeriousDlqin2yrs,age\n1,45\n0,40\n")
+    assert load_dataset("gmsc").take(9).X.tolist() == [[45.0], [40.0]]
+    header = "".join(f"@attribute a{i} numeric\n" for i in range(3))
+    (nowhere / "vehicle.arff").write_text(f"@relation v\n@attribute Y {{-1,1}}\n{header}@data\n{{0 1, 2 5}}\n{{1 7}}\n")
+    chunk = load_dataset("vehicle").take(9)
+    assert (chunk.X.tolist(), chunk.y.tolist()) == ([[0, 5, 0], [7, 0, 0]], [1, -1])
+    with pytest.raises(ValueError, match=r"'newsgroups-drift' is sparse \(1,000 features\)"):
+        load_dataset("newsgroups-drift", download=True)
+
+
+def test_the_papers_have_their_data_sets() -> None:
+    papers = (SDF, COMPRESSED, ABACOC, CKDT, E_TREE)
+    used = {paper: {n for n, d in DATASETS.items() if paper in d.papers} for paper in papers}
+    assert used[SDF] == {
+        "airlines-full", "covtype", "adult", "electricity", "kddcup99-full", "mnist", "nomao", "vehicle",
+        "newsgroups-drift", "bng-tic-tac-toe", "bng-vote", "bng-segment",
+    }  # fmt: skip
+    assert used[COMPRESSED] == {"cnae9", "enron", "imdb", "spam", "covtype"}
+    assert used[ABACOC] == {"sensor", "kddcup99", "powersupply", "poker-lsn", "covtype", "airlines-full", "electricity",
+                            "connect-4", "acoustic"}  # fmt: skip
+    assert used[CKDT] == {"chicago-crime", "yahoo-music", "svhn", "cifar100"}
+    assert used[E_TREE] == {"adult", "magic", "wine-red", "wine-white", "census", "kddcup99-full", "malicious-url"}
+
+
+def test_the_catalogue_is_complete() -> None:
+    files: list[str] = []
+    ids: list[int] = []
+    for name, known in DATASETS.items():
+        assert re.fullmatch(r"[a-z0-9-]+", name)
+        assert min(known.rows, known.features) > 0
+        assert known.classes > 1
+        assert re.fullmatch(r"https?://\S+", known.url), name
+        assert all((known.order, known.source, known.licence))
+        assert not known.sha256 or re.fullmatch("[0-9a-f]{64}", known.sha256)
+        assert bool(known.sha256) <= bool(known.file)
+        files += known.files
+        if known.openml:
+            ids.append(known.openml.id)
+            assert f"OpenML {known.openml.id}" in known.source or name == "kddcup99"
+    assert len(set(files)) == len(files)
+    assert len(set(ids)) == len(ids)
+    assert list(DATASETS) == sorted(DATASETS)
+    assert {"electricity", "covtype", "adult", "kddcup99", "mnist", "cifar10", "spam", "imdb", "enron", "cnae9"} < set(
+        HERE
+    )
+
+
+def test_the_page_lists_them_all() -> None:
+    page = (Path(__file__).resolve().parents[2] / "docs" / "data.md").read_text("utf-8")
+    rows = {}
+    for line in page.splitlines():
+        cells = [cell.strip() for cell in line.strip("|").split("|")]
+        if line.startswith("| `"):
+            rows[cells[0].strip("`")] = cells[1:4]
+    assert rows == {n: [f"{d.rows:,}", f"{d.features:,}", str(d.classes)] for n, d in DATASETS.items()}
 
 
 def test_names() -> None:
-    with pytest.raises(
-        ValueError, match=r"name must be one of the data sets adult, .* \(did you mean 'electricity'\?\)"
-    ):
+    with pytest.raises(ValueError, match=r"name must be one of the data sets that `thalweg data list` shows, got "
+                       r"'electrcity' \(did you mean 'electricity'\?\)"):  # fmt: skip
         load_dataset("electrcity")
     with pytest.raises(TypeError, match="name must be the name of a data set, got None"):
         load_dataset(None)  # type: ignore[arg-type]

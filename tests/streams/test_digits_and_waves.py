@@ -85,6 +85,20 @@ def test_waveform_moments(rng: str) -> None:
         assert (np.abs(X[:, 21:].var(axis=0) - 1) < 6 * np.sqrt(2 / len(X))).all()
 
 
+def test_nobody_tells_the_waves_apart_better_than_86_percent() -> None:
+    """The best guess knows the triangles: it averages the likelihood over all mixtures."""
+    waves = np.array([[max(0, 6 - abs(i - c)) for i in range(21)] for c in (6, 14, 10)], dtype=float)
+    chunk = Waveform(seed=3).take(20_000)
+    m = (np.arange(60) + 0.5)[:, None] / 60
+    likelihood = []
+    for a, b in ((0, 1), (0, 2), (1, 2)):
+        middle = m * waves[a] + (1 - m) * waves[b]
+        log = chunk.X @ middle.T - 0.5 * (middle**2).sum(axis=1)
+        likelihood.append(np.logaddexp.reduce(log, axis=1))
+    right = (np.argmax(likelihood, axis=0) == chunk.y).mean()
+    assert abs(right - 0.86) < 0.005 + 4 * np.sqrt(0.86 * 0.14 / len(chunk))
+
+
 def test_normal_draws_are_normal_and_do_not_know_each_other() -> None:
     Z = Waveform(noise=True).take(60_000).X[:, 21:]
     for bound, share in ((-1.0, 0.1586553), (0.0, 0.5), (2.0, 0.9772499)):

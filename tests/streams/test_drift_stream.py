@@ -141,3 +141,29 @@ def test_streams_that_cannot_be_joined(tmp_path: Any) -> None:
         (tmp_path / name).write_text("colour,class\nred,0\nblue,1\n")
     with pytest.raises(ValueError, match="old and new must know the values of nominal feature 'colour' beforehand"):
         DriftStream(CSVStream(tmp_path / "one.csv"), CSVStream(tmp_path / "two.csv"), 1)
+
+
+@pytest.mark.parametrize(("alpha", "width"), [(45, 1), (30, 1), (1.0, 57), (0.1, 572), (0.0573, 999)])
+def test_an_angle_stands_for_a_width(alpha: float, width: int) -> None:
+    """MOA: the width is 1 / tan(alpha), cut to a whole number."""
+    by_angle = DriftStream(concept(0), concept(1), 3000, alpha=alpha, seed=5)
+    by_width = DriftStream(concept(0), concept(1), 3000, width, seed=5)
+    assert by_angle.widths == by_width.widths == (width,)
+    assert np.array_equal(by_angle.take(6000).y, by_width.take(6000).y)
+    again = DriftStream(**by_angle.get_params())
+    assert again.widths == (width,)
+    assert f"alpha={alpha}" in repr(by_angle)
+
+
+@pytest.mark.parametrize(
+    ("more", "sentence"),
+    [
+        ({"alpha": 0}, r"alpha must lie in \(0, 45\], got 0"),
+        ({"alpha": 46}, r"alpha must lie in \(0, 45\], got 46"),
+        ({"alpha": "1"}, "alpha must be a number"),
+        ({"alpha": 1.0, "width": 100}, "width must be left out where alpha is given, got 100"),
+    ],
+)
+def test_a_wrong_angle_gets_a_sentence(more: Any, sentence: str) -> None:
+    with pytest.raises((ValueError, TypeError), match=sentence):
+        DriftStream(SEA(), SEA(seed=2), 1000, **more)

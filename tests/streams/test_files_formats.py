@@ -245,6 +245,33 @@ def test_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
     assert JSONLinesStream("-").take(10**6).X[:, 0].tolist() == list(range(1000))
 
 
+@pytest.mark.parametrize(
+    ("path", "data", "kind"),
+    [
+        ("-", b"a,b,class\n1,2,x\n3,4,y\n", CSVStream),
+        ("-.csv", b"a,b,class\n1,2,x\n3,4,y\n", CSVStream),
+        ("-.tsv", b"a\tb\tclass\n1\t2\tx\n3\t4\ty\n", CSVStream),
+        ("-.jsonl", b'{"a": 1, "b": 2, "class": "x"}\n{"a": 3, "b": 4, "class": "y"}\n', JSONLinesStream),
+        ("-.NDJSON", b'{"a": 1, "b": 2, "class": "x"}\n{"a": 3, "b": 4, "class": "y"}\n', JSONLinesStream),
+    ],
+)
+def test_standard_input_says_by_its_ending_what_it_holds(
+    monkeypatch: pytest.MonkeyPatch, path: str, data: bytes, kind: type
+) -> None:
+    monkeypatch.setattr("sys.stdin", _Input(data))
+    stream = open_file(path, target="class")
+    assert type(stream) is kind
+    chunk = stream.take(5)
+    assert chunk.X.tolist() == [[1.0, 2.0], [3.0, 4.0]]
+    assert chunk.y.tolist() == ["x", "y"]
+
+
+@pytest.mark.parametrize("path", ["-.arff", "-.npz", "-.gz", "-.csv.gz", "-.nothing"])
+def test_standard_input_of_other_kinds_is_refused(path: str) -> None:
+    with pytest.raises(ValueError, match=r"standard input must be one of -, -.csv, -.tsv, -.jsonl"):
+        open_file(path)
+
+
 def test_an_iterable_that_comes_once() -> None:
     def records() -> Iterator[tuple[dict[str, Any], int]]:
         for i in range(3000):

@@ -27,8 +27,18 @@ def test_frames(frame: Any) -> None:
 
 def test_right_arrays_are_not_copied_and_never_written_to() -> None:
     X, y = np.random.default_rng(1).random((100, 3)), np.arange(100) % 2
-    stream = ArrayStream(X, y)
-    assert np.shares_memory(stream.take(10).X, X)
+    time = np.arange(100.0)
+    before = X.copy(), y.copy(), time.copy()
+    stream = ArrayStream(X, y, time=time, label_time=time)
+    assert stream.X is X
+    chunk = stream.take(10)
+    assert chunk.time is not None
+    assert chunk.label_time is not None
+    for part in (chunk.X, chunk.y, chunk.time, chunk.label_time):
+        part[:] = 77
+    assert all(np.array_equal(a, b) for a, b in zip(before, (X, y, time), strict=True))
+    stream.restart()
+    assert np.array_equal(stream.take(100).X, X)
     X.flags.writeable = False
     assert np.array_equal(ArrayStream(X, y).take(100).X, X)
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from thalweg import Agrawal, DriftStream, Hyperplane, RandomRBF
+from thalweg import Agrawal, DriftStream, HyperCube, Hyperplane, RandomRBF
 from thalweg.core.protocols import Stream
 from thalweg.streams.papers import PAPER_STREAMS, paper_stream
 
@@ -14,6 +14,7 @@ SIZES = {
     "AGR_a": (9, 2), "AGR_g": (9, 2), "SEA_a": (3, 2), "SEA_g": (3, 2), "LED_a": (24, 10), "LED_g": (24, 10),
     "RTG": (10, 2), "RBF_m": (10, 5), "RBF_f": (10, 5), "HYPER": (10, 2),
     "Tweets-500": (500, 2), "Tweets-1000": (1000, 2), "Tweets-1500": (1500, 2), "RBF-200x10": (200, 10),
+    "Syn-5": (5, 2), "Syn-10": (10, 2),
 }  # fmt: skip
 
 
@@ -30,7 +31,8 @@ def test_sizes(name: str, rng: str) -> None:
     assert len(stream.schema.classes or ()) == classes
     assert stream.rows == (100_000 if name.startswith(("Tweets", "RBF-")) else 1_000_000)
     assert stream.name == name
-    assert stream.drifts == ((250_000, 500_000, 750_000) if name[:3] in ("AGR", "SEA", "LED") else ())
+    drifts = (250_000, 500_000, 750_000) if name[:3] in ("AGR", "SEA", "LED") else ()
+    assert stream.drifts == (tuple(range(10_000, 1_000_000, 10_000)) if name.startswith("Syn") else drifts)
     assert len(paper_stream(name, rng=rng, rows=50).take(100)) == 50
 
 
@@ -64,6 +66,14 @@ def test_widths_and_the_rest() -> None:
     assert (m.speed, f.speed, m.centroids, m.drifting) == (0.0001, 0.001, 50, None)
     assert isinstance(h, Hyperplane)
     assert (h.drifting, h.magnitude, h.noise, h.reversal) == (10, 0.001, 0.05, 0.1)
+
+
+def test_the_cubes_of_the_e_tree_paper() -> None:
+    for features in (5, 10):
+        stream = paper_stream(f"Syn-{features}", seed=3)
+        assert isinstance(stream, HyperCube)
+        assert (stream.features, stream.width, stream.alpha, stream.period) == (features, 0.5, 0.1, 10_000)
+        assert (stream.inside, stream.noise, stream.seed) == (0.3, 0.05, 3)
 
 
 # SHA-256 of X and y of the rows from 240,000 to 260,000, across the first drift, as MOA itself gives them.

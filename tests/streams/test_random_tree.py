@@ -56,6 +56,38 @@ def test_leaves_are_where_they_may_be() -> None:
     assert abs(np.mean([f < 0 for f in fourth]) - 0.5) < 4 * 0.5 / np.sqrt(len(fourth))
 
 
+def shares(stream: RandomTree) -> list[float]:
+    """Work out how much of the space belongs to each class."""
+    features, thresholds, children = (table.tolist() for table in stream._tree)
+    total = [0.0] * stream.classes
+
+    def visit(i: int, share: float, bounds: dict[int, tuple[float, float]]) -> None:
+        f = features[i]
+        if f < 0:
+            total[children[i]] += share
+        elif f < stream.nominals:
+            for b in range(stream.values):
+                visit(children[i] + b, share / stream.values, bounds)
+        else:
+            low, high = bounds.get(f, (0.0, 1.0))
+            left = (thresholds[i] - low) / (high - low)
+            visit(children[i], share * left, bounds | {f: (low, thresholds[i])})
+            visit(children[i] + 1, share * (1 - left), bounds | {f: (thresholds[i], high)})
+
+    visit(0, 1.0, {})
+    return total
+
+
+@pytest.mark.parametrize("rng", ["splitmix", "java"])
+@pytest.mark.parametrize("shape", SHAPES)
+def test_classes_have_the_shares_of_their_leaves(shape: dict[str, Any], rng: str) -> None:
+    stream = RandomTree(rng=rng, model_seed=5, **shape)
+    want = np.array(shares(stream))
+    assert want.sum() == pytest.approx(1.0)
+    got = np.bincount(stream.take(60_000).y, minlength=stream.classes) / 60_000
+    assert (np.abs(got - want) <= 4 * np.sqrt(want * (1 - want) / 60_000)).all()
+
+
 @pytest.mark.parametrize("rng", ["splitmix", "java"])
 def test_values_are_uniform_and_nominal_ones_are_used_once(rng: str) -> None:
     stream = RandomTree(rng=rng, nominals=2, numerics=3, values=4, depth=4)

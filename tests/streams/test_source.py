@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from thalweg import SEA, Agrawal, ArrayStream, Chunk, DriftStream, Hyperplane, RandomRBF
+from thalweg import SEA, Agrawal, ArrayStream, BayesNetStream, Chunk, DriftStream, Hyperplane, RandomRBF
 from thalweg.core.protocols import Stream
 from thalweg.streams.generators.hyper_cube import HyperCube
 from thalweg.streams.generators.led import LED
@@ -61,6 +61,7 @@ STREAMS: dict[str, Make] = {
     "text": lambda **more: Text(words=60, **more),
     "text-java": lambda **more: Text(words=60, rng="java", compat="moa", **more),
     "hyper-cube": lambda **more: HyperCube(period=300, **more),
+    "bayes-net": lambda **more: BayesNetStream(Agrawal(), sample=500, **more),
     "drift": nested,
     "recurring": lambda **more: RecurringDrift([SEA(), SEA(seed=2), SEA(seed=3)], 400, 200, **more),
     "incremental": lambda **more: IncrementalDrift(SEA(), 700, 900, **more),

@@ -43,9 +43,11 @@ def test_the_search(words: int) -> None:
     assert np.array_equal(right._hits, np.arange(words))
     rng = np.random.default_rng(1)
     for u in [*rng.random(2000).tolist(), *right._bounds[:-1].tolist(), 0.0]:
-        i = int(right._guide[int(u * len(right._guide))])
-        assert i <= np.searchsorted(right._bounds, u)
         i = int(np.searchsorted(right._bounds, u))
+        told = int(right._guide[int(u * len(right._guide))])
+        assert told == i if told >= 0 else -1 - told <= i
+        told = int(slip._guide[int(u * len(slip._guide))])
+        assert told == moa_search(right._bounds.tolist(), u) if told >= 0 else -1 - told <= i
         found = int(slip._hits[i]) if right._bounds[i] != u else i
         assert found == moa_search(right._bounds.tolist(), u)
         assert found in (i, i - 1)

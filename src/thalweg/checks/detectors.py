@@ -8,7 +8,17 @@ from typing import Any
 import numpy as np
 
 from thalweg import snapshot
-from thalweg.checks.parts import Promises, errors, expect, refuses, same, same_state, same_uncompiled, unchanged
+from thalweg.checks.parts import (
+    Promises,
+    errors,
+    expect,
+    global_random,
+    refuses,
+    same,
+    same_state,
+    same_uncompiled,
+    unchanged,
+)
 from thalweg.core.protocols import Detector
 
 CHECKS = promise = Promises()
@@ -42,6 +52,23 @@ def a_step_is_found(make: Callable[[], Detector]) -> None:
     expect(not fresh.drift_detected and not fresh.warning_detected, "a fresh detector must not have detected anything")
     expect(not (fresh.update_many(np.zeros(1000)) == 2).any(), "a thousand zeros must not be a drift")
     expect((fresh.update_many(np.ones(1000)) == 2).any(), "ones after zeros must be a drift")
+
+
+@promise
+def a_fall_is_no_drift(make: Callable[[], Detector]) -> None:
+    """1 is an error: zeros after a thousand ones are no drift (skip this where both directions are asked for)."""
+    fresh = make()
+    expect(not (fresh.update_many(np.ones(1000)) == 2).any(), "a thousand ones must not be a drift")
+    expect(not (fresh.update_many(np.zeros(1000)) == 2).any(), "zeros after ones must not be a drift")
+
+
+@promise
+def detector_leaves_global_random_alone(make: Callable[[], Detector]) -> None:
+    """NumPy's global generator is not used: where chance plays a part, it comes from a seed, and repeats."""
+    before = global_random()
+    first, second = make().update_many(errors(7)), make().update_many(errors(7))
+    same(first, second, "a detector made anew must give the same levels")
+    expect(global_random() == before, "a detector must not touch NumPy's global generator")
 
 
 @promise

@@ -1,10 +1,13 @@
 """A run of consecutive records."""
 
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,8 +20,9 @@ class Chunk:
     (2, 1)
     """
 
-    X: NDArray[np.float64]
-    """The rows, C-contiguous float64; nominal features as codes; missing values as NaN."""
+    X: "NDArray[np.float64] | csr_array"
+    """The rows, C-contiguous float64; nominal features as codes; missing values as NaN. A ``scipy.sparse.csr_array``
+    where the stream was asked for sparse rows."""
     y: NDArray[Any]
     """Their labels, the user's own values."""
     w: NDArray[np.float64] | None = None
@@ -30,6 +34,17 @@ class Chunk:
 
     def __len__(self) -> int:
         return len(self.y)
+
+    @property
+    def sparse(self) -> bool:
+        """Are the rows a ``csr_array``?"""
+        return not isinstance(self.X, np.ndarray)
+
+    def dense(self) -> Self:
+        """Give the same records with rows that are an array."""
+        if isinstance(self.X, np.ndarray):
+            return self
+        return type(self)(self.X.toarray(), self.y, self.w, self.time, self.label_time)
 
     def __getitem__(self, rows: slice) -> Self:
         return type(self)(
@@ -44,5 +59,18 @@ class Chunk:
         columns: list[Any] = []
         for name in ("X", "y", "w", "time", "label_time"):
             parts = [getattr(c, name) for c in chunks]
-            columns.append(None if any(p is None for p in parts) else np.concatenate(parts))
+            columns.append(None if any(p is None for p in parts) else stacked(parts))
         return cls(*columns)
+
+
+def stacked(parts: list[Any]) -> Any:
+    """Put arrays, or sparse rows, one below the other.
+
+    >>> stacked([np.zeros((2, 3)), np.ones((1, 3))]).shape
+    (3, 3)
+    """
+    if any(isinstance(part, np.ndarray) for part in parts):
+        return np.concatenate([part if isinstance(part, np.ndarray) else part.toarray() for part in parts])
+    from scipy.sparse import vstack
+
+    return vstack(parts, format="csr")

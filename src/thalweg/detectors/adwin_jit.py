@@ -13,13 +13,15 @@ table[i], one row per detector:
 | 3                   | TOTAL        | their sum                                                                  |
 | 4                   | SPREAD       | their sum of squared deviations from their mean (n times the variance)     |
 | 5                   | LEVELS       | levels in use                                                              |
-| 6                   | CHANGES      | changes reported so far, by ``update_one`` and ``update_many``             |
+| 6                   | CHANGES      | drifts so far, counted by ``level``, ``update_one`` and ``update_many``    |
 | 7                   | LAST         | what they gave last: 0 stable, 2 drift                                     |
 | 8                   | CLOCK        | constant: values from one check to the next                                |
 | 9                   | LEAST_WINDOW | constant: a check needs more values than this in the window                |
 | 10                  | LEAST_SIDE   | constant: a cut needs more than one value more than this on each side      |
 | 11                  | M            | constant: buckets per level                                                |
 | BUCKETS + r(2M + 3) |              | level r: number of buckets, then T of up to M + 1 of them, then V of these |
+
+rules: 0 DELTA, the confidence; 1 BOTH, 1.0 where a falling mean is a drift, too.
 
 When the last level is full its oldest bucket is dropped without a report: with 32 levels, after some 10^10 values.
 """
@@ -35,6 +37,8 @@ Table = NDArray[np.float64]
 
 TIME, DUE, WIDTH, TOTAL, SPREAD, LEVELS, CHANGES, LAST, CLOCK, LEAST_WINDOW, LEAST_SIDE, M = range(12)
 BUCKETS = 12
+DELTA, BOTH = range(2)
+CODE = 0
 _ROUND_OFF = 1e-15  # more than four roundings of a double
 
 
@@ -88,6 +92,32 @@ def step(table: Table, i: int, x: float, delta: float) -> int:
     if table[i, WIDTH] <= table[i, LEAST_WINDOW] or not shrink(table, i, delta):
         return 0
     return 1 if estimate(table, i) > before else -1
+
+
+@inlined
+def level(table: Table, i: int, x: float, rules: Table) -> int:
+    """Take one value; 2 when it is a drift, else 0. What forests use, through ``any_jit.feed``."""
+    change = step(table, i, x, rules[DELTA])
+    if change > 0 or (change < 0 and rules[BOTH] > 0.0):
+        table[i, CHANGES] += 1.0
+        table[i, LAST] = 2.0
+        return 2
+    table[i, LAST] = 0.0
+    return 0
+
+
+@inlined
+def is_due(table: Table, i: int) -> bool:
+    """Will the next value bring a check?"""
+    return bool(table[i, TIME] + 1.0 >= table[i, DUE])
+
+
+@inlined
+def pass_by(table: Table, i: int, x: float) -> None:
+    """Take one value that brings no check: what ``level`` does then, and nothing else."""
+    table[i, TIME] += 1.0
+    table[i, LAST] = 0.0
+    insert(table, i, x)
 
 
 @inlined
@@ -219,13 +249,9 @@ def drop_oldest(table: Table, i: int) -> None:
 
 
 @compiled
-def update_one(table: Table, i: int, x: float, delta: float, both: bool) -> bool:
-    """Take one value; True when it is a drift: a rise, or with ``both`` any cut."""
-    change = step(table, i, x, delta)
-    drift = change > 0 or (both and change < 0)
-    table[i, CHANGES] += drift
-    table[i, LAST] = 2 * drift
-    return drift
+def update_one(table: Table, i: int, x: float, rules: Table) -> int:
+    """Take one value; give its level."""
+    return level(table, i, x, rules)
 
 
 @compiled
@@ -240,12 +266,3 @@ def update_many(table: Table, i: int, values: Table, delta: float, both: bool, o
             out[k] = 0
     if len(values):
         table[i, LAST] = out[len(values) - 1]
-
-
-@compiled
-def first_unfit(values: Table, most: float) -> int:
-    """Find the first value that is no number, or larger than this; -1: none."""
-    for k in range(len(values)):
-        if not abs(values[k]) <= most:
-            return k
-    return -1

@@ -93,7 +93,8 @@ def curves(
     """Draw a windowed metric over the rows, one line for each learner, with the known drifts as dashed lines.
 
     path: a .png, .svg or .pdf file to write; None: only give the picture. title: None: the stream's name.
-    Drifts that a learner detected are marked by triangles on its line. size: inches.
+    Drifts that a learner detected are marked by triangles on its line. Where members of ensembles were replaced, a
+    strip below shows when: a row for each member. size: inches.
 
     >>> from thalweg import SEA, NoChange, prequential
     >>> picture = curves([prequential(SEA(seed=1), NoChange(), limit=2000)])
@@ -114,7 +115,10 @@ def curves(
     theme = DARK if dark else LIGHT
     figure = figure_class(figsize=size, layout="constrained", facecolor=theme.paper)
     figure.get_layout_engine().set(w_pad=0.14, h_pad=0.12)
-    axes = figure.add_subplot(facecolor=theme.paper)
+    forests = [(i, r) for i, r in enumerate(results) if r.replaced]
+    ratios = {"height_ratios": [4.0] + [1.0] * len(forests)}
+    axes, *strips = figure.subplots(1 + len(forests), 1, sharex=True, squeeze=False, gridspec_kw=ratios)[:, 0]
+    axes.set_facecolor(theme.paper)
     scale = 100.0 if metric in PERCENT else 1.0
     ends = []
     for i, r in enumerate(results):
@@ -130,6 +134,11 @@ def curves(
             axes.plot(seen, np.interp(seen, x[good], y[good]), "v", color=colour, markersize=5, zorder=4)
             ends.append((float(y[good[-1]]), r.learner, colour))
     _dress(axes, results, metric, theme)
+    for strip, (i, r) in zip(strips, forests, strict=True):
+        _strip(strip, r, theme.lines[i % len(theme.lines)], theme)
+    if strips:
+        axes.set_xlabel("")
+        strips[-1].set_xlabel("Rows", color=theme.ink, fontsize=10)
     _mark_drifts(axes, results, theme)
     _label(axes, ends)
     stream = ", ".join(dict.fromkeys(r.stream for r in results))
@@ -163,6 +172,7 @@ def describe(results: Sequence[Result], metric: str = "accuracy") -> str:
     rows = max(r.rows for r in results)
     marks = _drifts(results)
     drifts = f" Known drifts at row {', '.join(f'{d:,}' for d in marks)}." if marks else ""
+    drifts += "".join(f" {r.learner} replaced {len(r.replaced)} trees." for r in results if r.replaced)
     return f"{what} over the last {first.window:,} rows on {stream}, {rows:,} rows: {'; '.join(lines)}.{drifts}"
 
 
@@ -215,6 +225,24 @@ def _dress(axes: Any, results: Sequence[Result], metric: str, theme: Theme) -> N
     axes.grid(axis="y", color=theme.grid, linewidth=0.8)
     axes.set_axisbelow(True)
     axes.tick_params(colors=theme.faint, labelsize=9, length=0)
+    for side in ("top", "left", "right"):
+        axes.spines[side].set_visible(False)
+    axes.spines["bottom"].set_color(theme.faint)
+
+
+def _strip(axes: Any, result: Result, colour: str, theme: Theme) -> None:
+    """Draw a tick in the row of each member whenever its tree was replaced."""
+    rows, members = np.array(result.replaced).T
+    axes.set_facecolor(theme.paper)
+    axes.plot(rows, members, "|", color=colour, markersize=5, markeredgewidth=1.2, zorder=3, clip_on=False)
+    for d in _drifts([result]):
+        axes.axvline(d, color=theme.faint, linewidth=1.0, linestyle=(0, (4, 3)), zorder=2)
+    axes.set_ylim(-0.8, members.max() + 0.8)
+    axes.set_yticks([])
+    axes.tick_params(colors=theme.faint, labelsize=9, length=0)
+    axes.set_title(
+        f"{result.learner}: trees replaced, a row for each member", loc="left", color=theme.ink, fontsize=9, pad=3
+    )
     for side in ("top", "left", "right"):
         axes.spines[side].set_visible(False)
     axes.spines["bottom"].set_color(theme.faint)

@@ -68,6 +68,8 @@ class Result:
     delay: int | str
     stopped: str
     """Why the run ended: "end" of the stream, "limit", "seconds", "interrupt" or "error"."""
+    replaced: list[list[int]] = field(default_factory=list)
+    """When members of an ensemble were replaced: [rows learned before, member], the latest of each member."""
     meta: dict[str, Any] = field(default_factory=dict)
     """Version of the library, Python and NumPy, the machine."""
 

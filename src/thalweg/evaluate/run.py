@@ -250,6 +250,7 @@ class Run:
             window=self.window,
             delay=self.delay,
             stopped=stopped,
+            replaced=[[int(row), int(t)] for row, t in getattr(self.learner, "replacements", ())],
             meta=about(self.stream),
         )
 

@@ -57,12 +57,12 @@ def _compile(function: F, **options: bool) -> F:
     return cast("F", numba.njit(nogil=True, error_model="numpy", no_cfunc_wrapper=True, **options)(function))
 
 
-def _cached(dispatcher: Any) -> Any:
+def _cached(dispatcher: F) -> F:
     if not numba.config.DISABLE_JIT:
         before = numba.config.CACHE_DIR
         numba.config.CACHE_DIR = str(_FOLDER)
         try:
-            dispatcher.enable_caching()
+            dispatcher.enable_caching()  # type: ignore[attr-defined]
         finally:
             numba.config.CACHE_DIR = before
     return dispatcher

@@ -7,12 +7,14 @@ from pathlib import Path
 from typing import Any, final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from thalweg.core.params import shown
 from thalweg.core.schema import Feature, Schema
 from thalweg.streams import csv_jit as jit
 from thalweg.streams.blocks import Block, Mark, check_path
 from thalweg.streams.columns import Columns
+from thalweg.streams.lines import stamp
 from thalweg.streams.quarantine import Bad
 from thalweg.streams.table import TableStream, grown
 from thalweg.streams.text import Buffer, Labels, TextTable, arrow_type, chunk_of, kind_of, open_bytes
@@ -28,8 +30,10 @@ class ARFFStream(TableStream):
     r"""The records of an ARFF file, in order, in constant memory; .gz, .bz2, .zst are unpacked on the way.
 
     path: the file. target: the attribute with the labels; where its declared values are whole numbers, so are the
-    labels, unless nominal names it. drop: attributes to leave out. on_bad_row, quarantine, limit: see ``CSVStream``.
-    Nominal attributes have the declared values, in that order; others join those of string attributes as they appear.
+    labels, unless nominal names it. time, label_time: numeric or date attributes that say when a record, or its label,
+    was seen. drop: attributes to leave out. schema, on_bad_row, quarantine, limit: see ``CSVStream``; a record must
+    have one of the schema's classes. Without a schema, nominal attributes have the declared values, in that order;
+    others join those of string attributes as they appear.
     A value that a sparse record leaves out is 0, or the first declared value.
 
     >>> from pathlib import Path; from tempfile import mkdtemp
@@ -47,17 +51,22 @@ class ARFFStream(TableStream):
         path: str | os.PathLike[str],
         target: str = "class",
         *,
+        time: str | None = None,
+        label_time: str | None = None,
         drop: Sequence[str] = (),
         nominal: Sequence[str] = (),
+        schema: Schema | None = None,
         on_bad_row: str = "raise",
         quarantine: str | os.PathLike[str] | None = None,
         limit: int | None = None,
     ) -> None:
         self.path = check_path(path)
         self._set_limit(limit)
-        self.target, self.drop, self.nominal = target, drop, nominal
+        self.target, self.time, self.label_time, self.drop, self.nominal = target, time, label_time, drop, nominal
+        self._given_schema = schema
         self._name = self.name = Path(self.path).name
         self._attributes: dict[str, list[str] | str] = {}
+        self._dates: dict[str, str] = {}  # what is wrong with a date that is no time
         with open_bytes(self.path) as file:
             self._sparse = self._read_header(Buffer(file, self._name))
         self._lay_out()
@@ -88,6 +97,10 @@ class ARFFStream(TableStream):
         self._first = (0, 0, at, line)
         if not self._attributes:
             raise ValueError(f"{self._name} must declare attributes, it has none")
+        free = (self.time, self.label_time, *(self.drop if isinstance(self.drop, (list, tuple)) else ()))
+        for name, sentence in self._dates.items():
+            if name not in free:
+                raise ValueError(sentence)
         while True:  # the first record
             data = buffer.bytes[at : buffer.end].tobytes()
             for text_line in data.split(b"\n"):
@@ -121,8 +134,14 @@ class ARFFStream(TableStream):
             self._attributes[name] = _values(kind, here)
         elif (first := kind.split(None, 1)[0].lower() if kind else "") in _NUMERIC or first == "string":
             self._attributes[name] = "text" if first == "string" else "number"
-        elif first in ("date", "relational"):
-            raise ValueError(f"{here} must declare numbers, text or nominal values, got {first}: attribute {name!r} "
+        elif first == "date":
+            self._attributes[name] = "time"
+            self._dates[name] = (
+                f"{here} must declare numbers, text or nominal values, got date: name attribute {name!r} as the time, "
+                f"or leave it out by drop=[{name!r}]"
+            )
+        elif first == "relational":
+            raise ValueError(f"{here} must declare numbers, text or nominal values, got relational: attribute {name!r} "
                              "cannot be read, write it as a number")  # fmt: skip
         else:
             raise ValueError(
@@ -134,22 +153,29 @@ class ARFFStream(TableStream):
         """Give every column its place."""
         held = {n: ("text" if isinstance(k, list) else k) for n, k in self._attributes.items()}
         types = {n: arrow_type(k) for n, k in held.items()}
-        uses: dict[str, Any] = {"target": self.target, "drop": self.drop, "nominal": self.nominal}
-        inferred = Columns(self._name, types, **uses).schema
+        uses: dict[str, Any] = {n: getattr(self, n) for n in ("target", "time", "label_time", "drop", "nominal")}
+        inferred = Columns(self._name, types, schema=self._given_schema, **uses).schema
         features = []
         for f in inferred.features:
             kind = self._attributes[f.name]
-            features.append(Feature(f.name, tuple(kind)) if isinstance(kind, list) else f)
+            declared = isinstance(kind, list) and self._given_schema is None
+            features.append(Feature(f.name, tuple(kind)) if declared else f)
+        classes = inferred.classes
         kind = self._attributes[self.target]
         self._label_kind = "number" if kind == "number" and self.target not in self.nominal else "text"
         self._declared = None
-        classes: tuple[Any, ...] | None = None
         if isinstance(kind, list):
-            self._declared = tuple(kind)
             if kind_of(kind) == "whole" and self.target not in self.nominal and len(set(map(int, kind))) == len(kind):
                 self._label_kind = "whole"
-            classes = tuple(map(int, kind)) if self._label_kind == "whole" else tuple(kind)
+            labels: dict[Any, str] = {int(w) if self._label_kind == "whole" else w: w for w in kind}
+            if classes is None:
+                classes = tuple(labels)
+            elif not set(labels) & set(classes):
+                raise ValueError(f"schema must have classes of {self._name}, {shown(list(labels), 200)}, "
+                                 f"got {shown(list(classes), 200)}")  # fmt: skip
+            self._declared = tuple(word for label, word in labels.items() if label in classes)
         self._schema = Schema(tuple(features), classes)
+        self._blank = self._blank_row(features) if self._sparse else np.zeros(0)
         header = list(self._attributes)
         n = len(header)
         kinds, places, rules = [jit.SKIP] * n, [0] * n, [jit.OPEN] * n
@@ -165,8 +191,30 @@ class ARFFStream(TableStream):
         kinds[c], places[c] = jit.WORD, -1
         rules[c] = jit.CLOSED if self._declared else jit.REAL if self._label_kind == "number" else jit.OPEN
         self._labels, self._label_column, self._booleans, self._times = Labels(self._label_kind), c, [], [None, None]
+        for k, clock in enumerate((self.time, self.label_time)):
+            if clock is None:
+                continue
+            if held[clock] not in ("number", "time"):
+                raise TypeError(f"column {clock!r} must hold numbers, dates or times, got {held[clock]}")
+            c = column[clock]
+            if places[c] == 0:  # else one column for both
+                kinds[c], places[c] = jit.STAMP if held[clock] == "time" else jit.NUMBER, -2 - k
+            self._times[k] = -1 - places[c]
         self._feature_of = {column[f.name]: i for i, f in enumerate(features) if f.nominal}
         self._table = TextTable(self._name, header, kinds, places, rules, delimiter=",", marks=["?"], arff=True)
+
+    def _blank_row(self, features: list[Feature]) -> NDArray[np.float64]:
+        """Give the row that a sparse record without any pair stands for: 0, or the first declared value."""
+        row = np.zeros(len(features))
+        for i, f in enumerate(features):
+            kind = self._attributes[f.name]
+            if self._given_schema is None or not (f.nominal and isinstance(kind, list)):
+                continue  # the first value has the code 0
+            codes = {str(v): code for v, code in f.codes.items()}
+            if kind[0] not in codes:
+                raise ValueError(f"schema must have the value {kind[0]!r} of {f.name!r}: sparse records leave it out")
+            row[i] = codes[kind[0]]
+        return row
 
     # -- records ------------------------------------------------------------------------------------------------------
 
@@ -178,7 +226,6 @@ class ARFFStream(TableStream):
     def _sparse_blocks(self, buffer: Buffer, mark: Mark) -> Iterator[Block]:
         rows, bads, byte, line = mark
         used = 0
-        f = self._table.n_features
         while True:
             buffer.fill(used)
             data = buffer.bytes[: buffer.end].tobytes()
@@ -191,7 +238,8 @@ class ARFFStream(TableStream):
                     lines.append((line, data[used:stop].decode("utf-8", "replace").strip()))
                     used, line = stop + 1, line + 1
                 if lines and (len(lines) == _ROWS or stop < 0):
-                    X, codes, bad = np.zeros((len(lines), f)), np.zeros((len(lines), 1)), []
+                    X, codes = np.tile(self._blank, (len(lines), 1)), np.zeros((len(lines), self._table.n_extra))
+                    bad = []
                     n = 0
                     for number, text in lines:
                         if not text or text.startswith("%"):
@@ -200,9 +248,10 @@ class ARFFStream(TableStream):
                             self._sparse_row(text, X[n], codes[n])
                             n += 1
                         except ValueError as error:
-                            X[n], codes[n] = 0.0, 0.0
+                            X[n], codes[n] = self._blank, 0.0
                             bad.append(Bad(n, number, text, f"line {number} of {self._name} {error}"))
-                    yield Block(chunk_of(X[:n], codes[:n], self._labels, (None, None)), (rows, bads, *at), bad)
+                    times = self._times[0], self._times[1]
+                    yield Block(chunk_of(X[:n], codes[:n], self._labels, times), (rows, bads, *at), bad)
                     rows += n
                     bads += len(bad)
                     at = (buffer.offset + used, line)
@@ -236,6 +285,10 @@ class ARFFStream(TableStream):
                 label = None if word == "?" and not quoted else word
                 if label is None:
                     raise ValueError(f"must have a label in column {header[c]!r}, it is missing")
+            elif (place := int(self._table.cols[c, 1])) < -1:
+                numeric = kind_of([word]) in ("whole", "number")
+                missing = word == "?" and not quoted
+                code[-1 - place] = stamp(None if missing else float(word) if numeric else word, f"column {header[c]!r}")
             elif self._table.cols[c, 0] != jit.SKIP:
                 row[int(self._table.cols[c, 1])] = self._sparse_value(c, word, quoted, new)
             at = value.end()
@@ -269,7 +322,8 @@ class ARFFStream(TableStream):
     def _label_code(self, label: str | None) -> int:
         known = self._table.known.setdefault(self._label_column, {})
         if label is None:
-            label = self._declared[0] if self._declared else "0"
+            kind = self._attributes[self.target]
+            label = kind[0] if isinstance(kind, list) else "0"
         if label not in known:
             name = self._table.header[self._label_column]
             if self._declared is not None:

@@ -1,163 +1,48 @@
-"""Real data sets by name, from the folder that the environment variable THALWEG_DATA names."""
+"""Real data sets by name: from the folder that THALWEG_DATA names, from the cache, or, only when asked, from OpenML."""
 
+import json
 import os
-from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from zipfile import BadZipFile
 
-import numpy as np
+from thalweg.core.params import flag, shown
+from thalweg.streams.catalogue import DATASETS, Dataset
+from thalweg.streams.download import Watch, checksum, describe, fetch
 
-from thalweg.core.params import shown
-from thalweg.streams.files import CSVStream, ParquetStream, open_file
-from thalweg.streams.memory import ArrayStream
+if TYPE_CHECKING:
+    from thalweg.streams.files import FileStream
+    from thalweg.streams.memory import ArrayStream
+
+__all__ = ["DATASETS", "Dataset", "dataset_path", "find_entry", "find_file", "folders", "get_dataset", "load_dataset"]
 
 VARIABLE = "THALWEG_DATA"
 
 _MOST_CELLS = 10_000_000  # a sparse matrix with more cells is not made dense
 
 
-@dataclass(frozen=True, slots=True)
-class Dataset:
-    """What is known about a data set before it is read.
-
-    >>> DATASETS["electricity"].rows
-    45312
-    """
-
-    name: str
-    file: str
-    rows: int
-    features: int
-    """Without the target and the columns that are left out."""
-    classes: int
-    order: str
-    """What the order of the records means."""
-    source: str
-    """Where it comes from."""
-    target: str = "class"
-    drop: tuple[str, ...] = ()
-    """Columns that are no features of the task."""
-    sparse: bool = False
-
-    @property
-    def line(self) -> str:
-        """What it is, in a line."""
-        return f"{self.rows:,} rows, {self.features:,} features, {self.classes} classes, order: {self.order}"
-
-
-DATASETS: dict[str, Dataset] = {
-    d.name: d
-    for d in (
-        Dataset("adult", "adult.parquet", 48_842, 14, 2, "as in UCI", "UCI Adult (OpenML 1590)"),
-        Dataset(
-            "airlines",
-            "airlines_5pct_shuffled.parquet",
-            26_969,
-            7,
-            2,
-            "shuffled: not for claims about drift",
-            "5 % of OpenML 1169 (airlines)",
-        ),
-        Dataset(
-            "airlines2007",
-            "airlines2007_jan.parquet",
-            50_482,
-            12,
-            2,
-            "time (1 to 3 January 2007)",
-            "US Bureau of Transportation Statistics, on-time performance",
-            drop=("ActualElapsedTime",),
-        ),
-        Dataset("bike", "bike.parquet", 17_379, 4, 2, "time", "dos Reis et al., KDD 2016 (UCI Bike Sharing)"),
-        Dataset(
-            "cifar10", "cifar10_first10k.npz", 10_000, 3_072, 10, "first training batch", "CIFAR-10, Krizhevsky 2009"
-        ),
-        Dataset("cnae9", "cnae9.parquet", 1_080, 856, 9, "as in UCI", "UCI CNAE-9 (OpenML 1468)"),
-        Dataset("covtype", "covtype.parquet", 581_012, 54, 7, "as in UCI", "UCI Covertype (OpenML 1596)"),
-        Dataset("electricity", "electricity.parquet", 45_312, 8, 2, "time", "OpenML 151 (elecNormNew, Harries 1999)"),
-        Dataset("enron", "enron_york.npz", 1_702, 1_000, 2, "as distributed", "Enron corpus, 1,000 words", sparse=True),
-        Dataset(
-            "gas",
-            "gas_sensor_drift_no7no10.parquet",
-            6_697,
-            128,
-            6,
-            "time (batches 1 to 6, 8, 9)",
-            "UCI Gas Sensor Array Drift",
-            drop=("batch", "concentration"),
-        ),
-        Dataset(
-            "imdb",
-            "imdb_drama.npz",
-            120_919,
-            1_001,
-            2,
-            "as distributed",
-            "IMDB.drama of MEKA (OpenML 273)",
-            sparse=True,
-        ),
-        Dataset("kddcup99", "kddcup99_10pct.parquet", 494_021, 41, 23, "time", "UCI KDD Cup 1999, the 10 % file"),
-        Dataset("keystroke", "keystroke.parquet", 1_600, 10, 4, "time", "dos Reis et al., KDD 2016 (Souza 2015)"),
-        Dataset(
-            "luxembourg", "luxembourg.parquet", 1_901, 31, 2, "as distributed", "European Social Survey, Žliobaitė 2011"
-        ),
-        Dataset(
-            "magic",
-            "magic.parquet",
-            19_020,
-            10,
-            2,
-            "sorted by class: shuffle it",
-            "UCI MAGIC Gamma Telescope (OpenML 1120)",
-        ),
-        Dataset("mnist", "mnist.npz", 70_000, 784, 10, "60,000 for training, 10,000 for tests", "MNIST (OpenML 554)"),
-        Dataset(
-            "newsgroups20",
-            "newsgroups20_bydate.npz",
-            18_846,
-            10_000,
-            20,
-            "by date in two parts",
-            "20 Newsgroups, Lang 1995",
-            sparse=True,
-        ),
-        Dataset(
-            "ozone",
-            "ozone_8hr.parquet",
-            2_534,
-            72,
-            2,
-            "time (days, 1998 to 2004)",
-            "UCI Ozone Level Detection (OpenML 1487)",
-        ),
-        Dataset("poker", "poker_100k.parquet", 99_998, 10, 8, "random", "UCI Poker Hand, part of the testing file"),
-        Dataset(
-            "spam", "spam_corpus.npz", 9_324, 39_916, 2, "time", "SpamAssassin corpus, Katakis et al. 2010", sparse=True
-        ),
-        Dataset(
-            "spambase", "spambase.parquet", 4_601, 57, 2, "sorted by class: shuffle it", "UCI Spambase (OpenML 44)"
-        ),
-        Dataset("usenet", "usenet5931.npz", 5_931, 658, 2, "time", "Usenet, Katakis et al. 2010", sparse=True),
-        Dataset("wine-red", "wine_red.parquet", 1_599, 11, 6, "as in UCI", "UCI Wine Quality, red"),
-        Dataset("wine-white", "wine_white.parquet", 4_898, 11, 7, "as in UCI", "UCI Wine Quality, white"),
-    )
-}
-
-
-def load_dataset(name: str, limit: int | None = None, **options: Any) -> CSVStream | ParquetStream | ArrayStream:
+def load_dataset(
+    name: str, limit: int | None = None, *, download: bool = False, **options: Any
+) -> "FileStream | ArrayStream":
     """Open a data set by name; options are those of the stream that reads it, such as ``drop``.
+
+    download: get it from OpenML where it is not there yet. Nothing is ever downloaded without this.
 
     >>> load_dataset("electrcity")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    ValueError: name must be one of the data sets adult, ..., got 'electrcity' (did you mean 'electricity'?)
+    ValueError: name must be one of the data sets that `thalweg data list` shows, got 'electrcity' (did you mean
+    'electricity'?)
     """
-    dataset = _known(name)
-    path = _find(dataset)
+    dataset = find_entry(name)
+    flag("download", download)
+    _refuse_sparse(dataset)
+    path = get_dataset(name) if download and find_file(dataset) is None else dataset_path(name)
     if path.suffix == ".npz":
         return _from_npz(dataset, path, limit, options)
-    stream = open_file(path, **{"target": dataset.target, "drop": dataset.drop, "limit": limit} | options)
+    from thalweg.streams.files import open_file
+
+    stream = open_file(path, **_columns(dataset, path) | {"limit": limit} | options)
     stream.name = dataset.name
     return stream
 
@@ -165,32 +50,166 @@ def load_dataset(name: str, limit: int | None = None, **options: Any) -> CSVStre
 load = load_dataset
 
 
-def _known(name: str) -> Dataset:
+def folders() -> dict[str, Path | None]:
+    """Where data sets are looked for, in this order: ``folder`` (None: THALWEG_DATA is not set) and ``cache``.
+
+    >>> list(folders())
+    ['folder', 'cache']
+    """
+    named = os.environ.get(VARIABLE)
+    home = os.environ.get("THALWEG_CACHE") or os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return {"folder": Path(named) if named else None, "cache": Path(home) / "thalweg" / "data"}
+
+
+def find_entry(name: str) -> Dataset:
+    """Find what is known about a data set.
+
+    >>> find_entry("covtype").classes
+    7
+    """
     if not isinstance(name, str):
         raise TypeError(f"name must be the name of a data set, got {shown(name)}")
     if name not in DATASETS:
-        near = get_close_matches(name, DATASETS, n=1)
+        near = get_close_matches(name[:80], DATASETS, n=1)
         hint = f" (did you mean {near[0]!r}?)" if near else ""
-        raise ValueError(f"name must be one of the data sets {', '.join(DATASETS)}, got {shown(name)}{hint}")
+        raise ValueError(f"name must be one of the data sets that `thalweg data list` shows, got {shown(name)}{hint}")
     return DATASETS[name]
 
 
-def _find(dataset: Dataset) -> Path:
-    folder = os.environ.get(VARIABLE)
-    if folder and (path := Path(folder) / dataset.file).is_file():
+def find_file(dataset: Dataset) -> Path | None:
+    """Find the file of a data set; None: it is not there.
+
+    >>> find_file(DATASETS["yahoo-music"])
+    """
+    for folder in folders().values():
+        for file in dataset.files if folder else ():
+            if (path := Path(folder or "") / file).is_file():
+                return path
+    return None
+
+
+def dataset_path(name: str) -> Path:
+    """Find the file of a data set, or say in a sentence how to get it.
+
+    >>> dataset_path("yahoo-music")  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    FileNotFoundError: data set 'yahoo-music' must lie as yahoo-music.parquet (or .csv, .csv.gz, .arff) in the ...
+    """
+    dataset = find_entry(name)
+    path = find_file(dataset)
+    if path is not None:
         return path
-    now = f"which is {folder!r}" if folder else "which is not set"
+    first, *others = dataset.files
+    stem = first.removesuffix(Path(first).suffix)
+    if others:
+        first += f" (or {', '.join(other.removeprefix(stem) for other in others)})"
+    places = folders()
+    now = f"which is {str(places['folder'])!r}" if places["folder"] else "which is not set"
+    way = f"`thalweg data get {name}` fetches it from OpenML" if dataset.openml else "it cannot be fetched by name"
     raise FileNotFoundError(
-        f"data set {dataset.name!r} must lie as {dataset.file} in the folder that {VARIABLE} names ({now}); "
-        f"it comes from: {dataset.source}"
+        f"data set {name!r} must lie as {first} in the folder that {VARIABLE} names ({now}) or in {places['cache']}: "
+        f"{way}; it comes from: {dataset.source}, {dataset.url}"
     )
 
 
-def _from_npz(dataset: Dataset, path: Path, limit: int | None, options: dict[str, Any]) -> ArrayStream:
+def get_dataset(name: str, *, base: str | None = None, timeout: float = 30.0, on_progress: Watch | None = None) -> Path:
+    """Get the file of a data set: the one that is there, its checksum verified, or else OpenML's, into the cache.
+
+    base: the server; None: the one that THALWEG_OPENML names, or else https://www.openml.org. timeout: seconds without
+    an answer. on_progress: called with the bytes that have come, and with all there will be (None: unknown).
+
+    >>> get_dataset("electrcity")
+    Traceback (most recent call last):
+    ValueError: name must be one of the data sets that `thalweg data list` shows, got 'electrcity' (did you mean
+    'electricity'?)
+    """
+    dataset = find_entry(name)
+    path = find_file(dataset)
+    if path is not None:
+        verify(dataset, path)
+        return path
+    cache = folders()["cache"]
+    if dataset.openml is None or cache is None:
+        return dataset_path(name)  # which says where it comes from
+    known = describe(dataset.openml.id, base=base, timeout=timeout)
+    want = dataset.openml.md5
+    if want not in ("", known.md5):
+        raise ValueError(
+            f"OpenML's data set {known.id} must have the MD5 checksum {want}, it has {known.md5}: it is another file"
+        )
+    path = cache / dataset.arff
+    fetch(known.url, path, known.md5, timeout=timeout, on_progress=on_progress)
+    note = {
+        "openml": known.id, "name": known.name, "url": known.url, "licence": known.licence, "md5": known.md5,
+        "sha256": checksum(path), "target": known.target, "drop": known.drop,
+    }  # fmt: skip
+    _note_of(path).write_text(json.dumps(note, indent=2) + "\n", "utf-8")
+    return path
+
+
+def verify(dataset: Dataset, path: Path) -> bool:
+    """Refuse a file whose checksum is not the one that is known; False: none is known.
+
+    >>> from tempfile import mkdtemp
+    >>> path = Path(mkdtemp()) / "outdoor.csv"
+    >>> _ = path.write_text("a,class")
+    >>> verify(DATASETS["outdoor"], path)
+    False
+    """
+    kind, want = "sha256", dataset.sha256
+    if path.name != dataset.file:
+        want = _noted(path).get("sha256", "")
+        if not want and dataset.openml is not None:
+            kind, want = "md5", dataset.openml.md5
+    if not want:
+        return False
+    found = checksum(path, kind)
+    if found != want:
+        raise ValueError(
+            f"{path} must have the checksum {want[:16]}… ({kind}), it has {found[:16]}…: "
+            "it is damaged, or another version"
+        )
+    return True
+
+
+# -- inside -----------------------------------------------------------------------------------------------------------
+
+
+def _note_of(path: Path) -> Path:
+    """Where what OpenML said about a downloaded file is kept: beside it."""
+    return path.with_name(path.name + ".json")
+
+
+def _noted(path: Path) -> dict[str, Any]:
+    try:
+        noted = json.loads(_note_of(path).read_text("utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return noted if isinstance(noted, dict) else {}
+
+
+def _columns(dataset: Dataset, path: Path) -> dict[str, Any]:
+    """Which column is the target of a file, and which are no features."""
+    target, drop = dataset.target, dataset.drop
+    if dataset.openml is not None and path.name == dataset.arff:
+        noted = _noted(path)
+        target = noted.get("target") or dataset.openml.target
+        drop = tuple(name for name in noted.get("drop") or () if name != target)
+    return {"target": target, **({"drop": drop} if drop else {})}
+
+
+def _refuse_sparse(dataset: Dataset) -> None:
     if dataset.sparse and dataset.rows * dataset.features > _MOST_CELLS:
         raise ValueError(
             f"data set {dataset.name!r} is sparse ({dataset.features:,} features): it comes with the sparse learners"
         )
+
+
+def _from_npz(dataset: Dataset, path: Path, limit: int | None, options: dict[str, Any]) -> "ArrayStream":
+    import numpy as np
+
+    from thalweg.streams.memory import ArrayStream
+
     try:
         with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
             y = arrays["y"].astype(np.int64)

@@ -88,6 +88,31 @@ def uniforms(s: Seeds, java: bool, out: Floats) -> None:
 
 
 @inlined
+def integers(s: Seeds, java: bool, n: int, m: int, out: Floats) -> None:
+    """Fill rows: the first m columns with draws from 0, …, n - 1, the others from [0, 1), as if one by one."""
+    if java:
+        for x in out:
+            for f in range(m):
+                x[f] = float(_java_integer(s, n))
+            uniforms(s, java, x[m:])
+        return
+    uniforms(s, java, out.reshape(-1))
+    for r in range(len(out)):
+        for f in range(m):
+            out[r, f] = float((int(out[r, f] * 4294967296.0) * n) >> 32)
+
+
+@inlined
+def chances(s: Seeds, java: bool, out: Floats) -> None:
+    """Fill with draws, each of which lies below p with probability p (Java: p in whole percent)."""
+    if not java:
+        uniforms(s, java, out)
+        return
+    for i in range(len(out)):
+        out[i] = (_java_integer(s, 100) + 1) * 0.01 - 2e-11
+
+
+@inlined
 def _mixed(at: np.uint64) -> np.uint64:
     """What ``bits`` of the library's own generator makes of its state."""
     z = (at ^ (at >> own._S30)) * own._MIX1

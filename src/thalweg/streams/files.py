@@ -34,9 +34,10 @@ _PACKED = (".gz", ".bz2", ".zst", ".lz4")
 _TEXT = (CSVStream, ARFFStream, JSONLinesStream, LibSVMStream)
 
 
-def open_file(path: str | os.PathLike[str], target: str | None = None, **options: Any) -> CSVStream | ParquetStream:
-    """Open a file by what its name ends with, or standard input ("-", as CSV); options are those of its stream.
+def open_file(path: str | os.PathLike[str], target: str | None = None, **options: Any) -> FileStream:
+    """Open a file by what its name ends with, or standard input; options are those of its stream.
 
+    Standard input is "-" for CSV, "-.tsv" for values with tabs between, "-.jsonl" for JSON lines.
     target: the column with the labels; None: ``class`` (``y`` in an .npz; a .libsvm has no names).
     A folder is read as the Parquet, or else the Arrow, files in it.
 
@@ -47,8 +48,8 @@ def open_file(path: str | os.PathLike[str], target: str | None = None, **options
     params.path("path", path)
     named: dict[str, Any] = {} if target is None else {"target": target}
     text = os.fspath(path)
-    if text == "-":
-        return CSVStream(path, **named, **options)
+    if text == "-" or text.startswith("-."):
+        return _standard_input(text, {**named, **options})
     suffixes = [s.lower() for s in Path(text).suffixes]
     packed = bool(suffixes) and suffixes[-1] in _PACKED
     kind = KINDS.get(suffixes[-2 if packed else -1]) if len(suffixes) > packed else None
@@ -65,6 +66,16 @@ def open_file(path: str | os.PathLike[str], target: str | None = None, **options
     if kind is LibSVMStream:
         named = {}
     return kind(path, **named, **options)  # type: ignore[no-any-return]
+
+
+def _standard_input(text: str, options: dict[str, Any]) -> FileStream:
+    ending = text[1:].lower() or ".csv"
+    kind = KINDS.get(ending)
+    if kind is JSONLinesStream:
+        return JSONLinesStream("-", **options)
+    if kind is not CSVStream:
+        raise ValueError(f"standard input must be one of -, -.csv, -.tsv, -.jsonl (CSV, JSON lines), got {text!r}")
+    return CSVStream("-", **({} if ending == ".csv" else {"delimiter": "\t"}) | options)
 
 
 __all__ = ["KINDS", "MISSING", "CSVStream", "FileStream", "ParquetStream", "open_file"]

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, final
 
@@ -41,7 +42,9 @@ class JSONLinesStream(BlockStream):
     r"""The records of a file with one JSON object on each line, in order; .gz, .bz2, .zst are unpacked on the way.
 
     path: the file; "-": standard input, which can be read once and has no position. target: the field with the labels.
-    drop: fields to leave out. nominal: fields of numbers that are nominal. A field that is null or absent is missing.
+    time, label_time: fields that say when a record, or its label, was seen: seconds, or text such as
+    "2020-01-31 12:30:59" (UTC where it names no zone). drop: fields to leave out. nominal: fields of numbers that are
+    nominal. A field that is null or absent is missing.
     schema, on_bad_row, quarantine, limit: see ``CSVStream``; types are inferred from the first 1,000 records.
 
     >>> from pathlib import Path; from tempfile import mkdtemp
@@ -57,6 +60,8 @@ class JSONLinesStream(BlockStream):
         path: str | os.PathLike[str],
         target: str = "class",
         *,
+        time: str | None = None,
+        label_time: str | None = None,
         drop: Sequence[str] = (),
         nominal: Sequence[str] = (),
         schema: Schema | None = None,
@@ -68,14 +73,18 @@ class JSONLinesStream(BlockStream):
         for argument, names in (("drop", drop), ("nominal", nominal)):
             if isinstance(names, str):
                 raise TypeError(f"{argument} must be a list of fields, got the text {names!r}")
-        if not isinstance(target, str):
-            raise TypeError(f"target must name a field, got {target!r}")
+        for argument, name in (("target", target), ("time", time), ("label_time", label_time)):
+            if not isinstance(name, str) and (name is not None or argument == "target"):
+                raise TypeError(f"{argument} must name a field, got {name!r}")
+            if argument != "target" and name in (target, *drop):
+                raise ValueError(f"{argument} must be a field without another use, got {name!r}")
         self._set_limit(limit)
         self.target, self.drop, self.nominal, self._given_schema = target, drop, nominal, schema
+        self.time, self.label_time = time, label_time
         self._name = self.name = "standard input" if self.path == "-" else Path(self.path).name
         self._first = (0, 0, 0, 1)
         self._input: Buffer | None = None
-        self._leave = (target, *drop)
+        self._leave = tuple(dict.fromkeys(n for n in (target, time, label_time, *drop) if n is not None))
         with open_bytes(self.path) as file:
             buffer = Buffer(file, self._name)
             buffer.fill(0)
@@ -113,8 +122,9 @@ class JSONLinesStream(BlockStream):
         if not first:
             raise ValueError(reason or f"{self._name} must have records, it is empty")
         names = list(dict.fromkeys(n for r in first for n in r))
-        for argument, name in [("target", self.target), *(("drop", n) for n in self.drop)]:
-            if name not in names:
+        uses = [("target", self.target), ("time", self.time), ("label_time", self.label_time)]
+        for argument, name in [*uses, *(("drop", n) for n in self.drop)]:
+            if name is not None and name not in names:
                 raise ValueError(
                     f"{argument} must be one of the fields {shown(names, 200)} of {self._name}, got {name!r}"
                 )
@@ -163,17 +173,44 @@ class JSONLinesStream(BlockStream):
         X: list[Any] = []
         y: list[Any] = []
         bad: list[Bad] = []
+        stamps: list[list[float]] = []
+        clocks = [name for name in (self.time, self.label_time) if name is not None]
         for _, number, text in lines:
             try:
                 record = self._decode(text)
                 label = self._records.label(record.get(self.target), f"field {self.target!r}")
+                when = [stamp(record.get(name), f"field {name!r}") for name in clocks]
                 X.append(self._records.row(record, self._leave))
                 y.append(label)
+                stamps.append(when)
             except ValueError as error:
                 reason = f"line {number} of {self._name} {error}"
                 bad.append(Bad(len(X), number, text.decode("utf-8", "replace"), reason))
         table = np.array(X) if X else np.empty((0, self.schema.n_features))
-        return Block(Chunk(table, label_column(y)), (rows, bads, lines[0][0], lines[0][1]), bad)
+        columns = iter(np.array(stamps, dtype=np.float64).reshape(len(X), len(clocks)).T.copy())
+        times = [None if name is None else next(columns) for name in (self.time, self.label_time)]
+        return Block(Chunk(table, label_column(y), None, *times), (rows, bads, lines[0][0], lines[0][1]), bad)
+
+
+def stamp(value: Any, where: str) -> float:
+    """Turn a number, or a date or time in text, into seconds (since 1970); what is missing into NaN.
+
+    >>> stamp("1970-01-02", "field 'day'"), stamp("1970-01-01T02:00:01+01:00", "field 'day'"), stamp(5, "field 'day'")
+    (86400.0, 3601.0, 5.0)
+    """
+    if value is None:
+        return float("nan")
+    try:
+        if isinstance(value, (int, float)) and not isinstance(value, bool):
+            return float(value)
+        if isinstance(value, str):
+            moment = datetime.fromisoformat(value.strip())
+            return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+    except (ValueError, OverflowError):
+        pass
+    raise ValueError(
+        f"must have seconds, or a date or time such as 2020-01-31 12:30:59, in {where}, got {shown(value, 60)}"
+    )
 
 
 class _Filled:

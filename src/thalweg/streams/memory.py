@@ -17,7 +17,9 @@ from thalweg.streams.source import Source
 
 @final
 class ArrayStream(Source):
-    """The rows of an array or a frame (pandas, polars, Arrow), in order. Nothing is copied that is right already.
+    """The rows of an array or a frame (pandas, polars, Arrow), in order. Nothing is copied as a whole.
+
+    Chunks are copies: whoever changes one leaves the array as it is.
 
     X: rows; integers are kept as they are and become float64 as they are read. y: a label for each row, or the name
     of the frame's column with the labels. schema: features and classes that are known beforehand.
@@ -72,8 +74,8 @@ class ArrayStream(Source):
         if self._at >= len(self.y):
             return None
         part = slice(self._at, self._at + n)
-        times = (None if t is None else t[part] for t in (self.time, self.label_time))
-        chunk = Chunk(self.X[part].astype(np.float64, order="C", copy=False), self.y[part], None, *times)
+        times = (None if t is None else t[part].copy() for t in (self.time, self.label_time))
+        chunk = Chunk(self.X[part].astype(np.float64, order="C"), self.y[part].copy(), None, *times)
         self._at += len(chunk)
         return chunk
 

@@ -1,12 +1,13 @@
 """Streams inside streams: their checks, their states, their records put together."""
 
+import io
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from thalweg.core.chunk import Chunk
+from thalweg.core.chunk import Chunk, stacked
 from thalweg.core.params import shown
 from thalweg.core.protocols import State, Stream
 from thalweg.core.schema import Schema, Value
@@ -16,6 +17,17 @@ def is_stream(name: str, stream: Any) -> None:
     """Refuse anything but a stream."""
     if not isinstance(stream, Stream) or isinstance(stream, type):
         raise TypeError(f"{name} must be a stream, got {shown(stream)}")
+
+
+def is_dense(name: str, stream: Any) -> None:
+    """Refuse a stream of sparse rows."""
+    if is_sparse(stream):
+        raise ValueError(f"{name} must give dense rows, got {shown(stream)}, whose rows are sparse")
+
+
+def is_sparse(stream: Any) -> bool:
+    """Does a stream give sparse rows?"""
+    return bool(getattr(stream, "sparse", False))
 
 
 def changes(stream: Stream) -> dict[int, float]:
@@ -47,13 +59,117 @@ def restore_all(streams: Sequence[Stream], states: Sequence[State]) -> None:
         raise
 
 
-def take(stream: Stream, n: int) -> Chunk:
-    """Read n records, fewer only where the stream has no more."""
+def take(stream: Stream, n: int) -> tuple[Chunk, bool]:
+    """Read n records, fewer where the stream has no more, or has none yet; say whether it has ended."""
     parts: list[Chunk] = []
-    while n > 0 and (chunk := stream.read(n)) is not None and len(chunk):
+    ended = False
+    while n > 0:
+        chunk = stream.read(n)
+        ended = chunk is None
+        if chunk is None or len(chunk) == 0:
+            break
         parts.append(chunk)
         n -= len(chunk)
-    return Chunk.join(parts) if parts else Chunk(np.empty((0, stream.schema.n_features)), np.empty(0, dtype=np.int64))
+    return Chunk.join(parts) if parts else _nothing(stream), ended
+
+
+class Confluence:
+    """Several streams whose records are put together, and those that had to be read before others were there.
+
+    Where the stream whose turn it is has nothing yet, what was read from the others waits for the next time.
+    """
+
+    def __init__(self, streams: Sequence[Stream], names: Sequence[str]) -> None:
+        self._streams, self._names = tuple(streams), tuple(names)
+        self._nothing = [_nothing(stream) for stream in streams]
+        self.clear()
+
+    def clear(self) -> None:
+        """Forget what waits."""
+        self._waiting: list[Chunk] = list(self._nothing)
+
+    def give_one(self, i: int, n: int) -> tuple[Chunk, bool]:
+        """Give n records of stream i, or as many as are there; say whether it has ended."""
+        chunk, ended = self._waiting[i], False
+        if len(chunk) < n:
+            more, ended = take(self._streams[i], n - len(chunk))
+            chunk = Chunk.join([chunk, more]) if len(chunk) and len(more) else chunk if len(chunk) else more
+        if len(chunk) <= n:
+            self._waiting[i] = self._nothing[i]
+            return chunk, ended
+        self._waiting[i] = chunk[n:]
+        return chunk[:n], ended
+
+    def give(self, which: NDArray[np.int64]) -> tuple[Chunk, bool]:
+        """Give records, row r from stream which[r], up to the first that is not there; say if that one has ended."""
+        rows, ended = len(which), False
+        chunks: list[Chunk] = []
+        for i in range(len(self._streams)):
+            mine = np.flatnonzero(which[:rows] == i)
+            chunk, over = self.give_one(i, len(mine))
+            if len(chunk) < len(mine):
+                rows, ended = int(mine[len(chunk)]), over
+            chunks.append(chunk)
+        used = np.bincount(which[:rows], minlength=len(chunks)).tolist()
+        for i, chunk in enumerate(chunks):
+            if len(chunk) > used[i]:
+                self._waiting[i] = Chunk.join([c for c in (chunk[used[i] :], self._waiting[i]) if len(c)])
+        return interleave(chunks, self._names, which[:rows]), ended
+
+    def to_bytes(self) -> NDArray[np.uint8]:
+        """Write what waits as bytes, for a state; mostly nothing."""
+        if not any(map(len, self._waiting)):
+            return np.zeros(0, dtype=np.uint8)
+        file = io.BytesIO()
+        for chunk in self._waiting:
+            for column in _COLUMNS:
+                values = getattr(chunk.dense(), column)
+                if values is not None and values.dtype == object:
+                    raise TypeError(f"labels of type {type(values[0]).__name__} that wait for others cannot be saved")
+                np.lib.format.write_array(file, np.array([values is not None]))
+                if values is not None:
+                    np.lib.format.write_array(file, values, allow_pickle=False)
+        return np.frombuffer(file.getvalue(), dtype=np.uint8)
+
+    def from_bytes(self, data: NDArray[np.uint8]) -> list[Chunk]:
+        """Read what ``to_bytes`` wrote."""
+        if not len(data):
+            return list(self._nothing)
+        file = io.BytesIO(data.tobytes())
+        waiting = []
+        try:
+            for stream in self._streams:
+                there = {c: np.lib.format.read_array(file)[0] and np.lib.format.read_array(file) for c in _COLUMNS}
+                columns = [v if isinstance(v, np.ndarray) else None for v in there.values()]
+                X, y = columns[:2]
+                if X is None or y is None or X.dtype != np.float64 or X.shape != (len(y), stream.schema.n_features):
+                    raise ValueError
+                if any(c is not None and len(c) != len(y) for c in columns):
+                    raise ValueError
+                waiting.append(Chunk(_like(stream, X), *columns[1:]))  # type: ignore[arg-type]
+        except (ValueError, EOFError, IndexError, KeyError, TypeError, SyntaxError, OSError):
+            raise ValueError("state must be what state() gave: its waiting records are damaged") from None
+        return waiting
+
+    def wait(self, chunks: list[Chunk]) -> None:
+        """Let these wait, in the place of those that do."""
+        self._waiting = chunks
+
+
+_COLUMNS = ("X", "y", "w", "time", "label_time")
+
+
+def _nothing(stream: Stream) -> Chunk:
+    return Chunk(_like(stream, np.empty((0, stream.schema.n_features))), np.empty(0, dtype=np.int64))
+
+
+def _like(stream: Stream, X: NDArray[np.float64]) -> Any:
+    """Give rows as the stream gives them, sparse where it does."""
+    if not is_sparse(stream):
+        return X
+    from scipy.sparse import csr_array
+
+    return csr_array(X)
 
 
 def interleave(chunks: Sequence[Chunk], names: Sequence[str], which: NDArray[np.int64]) -> Chunk:
@@ -66,7 +182,7 @@ def interleave(chunks: Sequence[Chunk], names: Sequence[str], which: NDArray[np.
     which = which[:rows]
     used = [i for i in range(len(chunks)) if (which == i).any()]
     columns: list[Any] = []
-    for column in ("X", "y", "w", "time", "label_time"):
+    for column in _COLUMNS:
         parts = [getattr(chunks[i], column) for i in used]
         if not parts or any(p is None for p in parts):
             columns.append(getattr(chunks[0], column)[:0] if column in ("X", "y") else None)
@@ -75,12 +191,26 @@ def interleave(chunks: Sequence[Chunk], names: Sequence[str], which: NDArray[np.
             if column == "y" and p.dtype.kind != parts[0].dtype.kind:
                 first = names[used[0]]
                 raise TypeError(f"{names[i]} must have labels of the type of {first}: {parts[0][0]!r}, got {p[0]!r}")
+        if column == "X" and chunks[used[0]].sparse:
+            order = np.concatenate([np.flatnonzero(which == i) for i in used])
+            joined = stacked([p[: int((which == i).sum())] for i, p in zip(used, parts, strict=True)])
+            columns.append(joined[np.argsort(order)])
+            continue
         values = np.empty((rows, *parts[0].shape[1:]), dtype=np.result_type(*parts))
         for i, p in zip(used, parts, strict=True):
             mask = which == i
             values[mask] = p[: int(mask.sum())]
         columns.append(values)
     return Chunk(*columns)
+
+
+def all_sparse(streams: Sequence[Stream], names: Sequence[str]) -> bool:
+    """Do the streams give sparse rows? Refuse those of which some do and some do not."""
+    for name, stream in zip(names, streams, strict=True):
+        if is_sparse(stream) != is_sparse(streams[0]):
+            kind = "sparse" if is_sparse(streams[0]) else "dense"
+            raise ValueError(f"{name} must give {kind} rows as {names[0]} does, got {shown(stream)}")
+    return is_sparse(streams[0])
 
 
 def refuse_different(first: Schema, other: Schema, names: tuple[str, str]) -> None:

@@ -12,8 +12,10 @@ from numpy.typing import NDArray
 
 from thalweg.core.chunk import Chunk
 from thalweg.core.params import shown
-from thalweg.core.schema import Schema
+from thalweg.core.schema import Feature, Schema
 from thalweg.streams.blocks import Block, BlockStream, Mark, check_path
+from thalweg.streams.columns import refuse_schema
+from thalweg.streams.quarantine import Bad, check_ways
 
 _CELLS = 1 << 20  # numbers turned into rows at a time
 _DAMAGE = (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError)
@@ -45,7 +47,9 @@ class NPZStream(BlockStream):
     """The rows of an .npz file with the arrays X (of any shape: a record is flattened) and y, in order.
 
     A CSR matrix as SciPy saves it (data, indices, indptr, shape), with y beside it, gives dense rows. path: the file.
-    target: the name of the array with the labels. limit: rows.
+    target: the name of the array with the labels. schema: features that are known beforehand, one for each column of X
+    (nominal ones are codes), and the classes that a record may have. on_bad_row, quarantine, limit: see ``CSVStream``;
+    a record is bad that has no label, a label beyond the schema's classes, or a code beyond a nominal feature's values.
 
     >>> from pathlib import Path; from tempfile import mkdtemp
     >>> path = Path(mkdtemp()) / "images.npz"
@@ -54,8 +58,18 @@ class NPZStream(BlockStream):
     [[0.0, 1.0, 2.0, 3.0], [4.0, 5.0, 6.0, 7.0]]
     """
 
-    def __init__(self, path: str | os.PathLike[str], target: str = "y", *, limit: int | None = None) -> None:
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        target: str = "y",
+        *,
+        schema: Schema | None = None,
+        on_bad_row: str = "raise",
+        quarantine: str | os.PathLike[str] | None = None,
+        limit: int | None = None,
+    ) -> None:
         self.path = check_path(path)
+        refuse_schema(schema)
         if not isinstance(target, str):
             raise TypeError(f"target must name an array, got {target!r}")
         self._set_limit(limit)
@@ -94,30 +108,45 @@ class NPZStream(BlockStream):
                              f"{self._y.dtype} {self._y.shape}")  # fmt: skip
         if rows == 0:
             raise ValueError(f"{self._name} must have records, it has none")
-        if self._y.dtype.kind == "f" and np.isnan(self._y).any():
-            first = int(np.argmax(np.isnan(self._y))) + 1
-            raise ValueError(f"{self._name} must have a label for every record, none in record {first}")
         if self._y.dtype.kind in "iu":
             self._y = self._y.astype(np.int64)
         self._rows, self._width = rows, width
-        self._schema = Schema.numeric(width)
-        self._begin()
+        if schema is not None and schema.n_features != width:
+            raise ValueError(f"schema must have the {width} features of {self._name}, got {schema.n_features}")
+        self._given_schema = schema
+        self._schema = schema or Schema.numeric(width)
+        self._unlabelled = np.isnan(self._y) if self._y.dtype.kind == "f" else np.zeros(rows, dtype=np.bool_)
+        self._foreign = np.zeros(rows, dtype=np.bool_)
+        if self._schema.classes is not None:
+            classes = np.array(self._schema.classes)
+            alike = (classes.dtype.kind == "U") == (self._y.dtype.kind == "U")
+            known = np.isin(self._y, classes) if alike else np.zeros(rows, dtype=np.bool_)
+            self._foreign = ~known & ~self._unlabelled
+            if self._foreign.all():
+                few = shown(np.unique(self._y[:1000]).tolist(), 60)
+                raise ValueError(f"schema must have classes of {self._name}, {few}, got {shown(classes.tolist(), 200)}")
+        check_ways(on_bad_row, quarantine)
+        if on_bad_row == "raise" and self._unlabelled.any():
+            first = int(np.argmax(self._unlabelled)) + 1
+            raise ValueError(f"{self._name} must have a label for every record, none in record {first}")
+        self._begin(on_bad_row, quarantine)
 
     @property
     def rows(self) -> int:
-        """How many records there are from the start to the end."""
-        return self._rows if self._limit is None else min(self._rows, self._limit)
+        """How many records there are from the start to the end; those with bad labels do not count where skipped."""
+        good = self._rows - int(np.count_nonzero(self._unlabelled | self._foreign))
+        return good if self._limit is None else min(good, self._limit)
 
     @property
     def schema(self) -> Schema:
-        """The features: numbers."""
+        """The features: numbers, or what the given schema says."""
         return self._schema
 
     def _set_schema(self, schema: Schema) -> None:
         self._schema = schema
 
     def _blocks_from(self, mark: Mark) -> Iterator[Block]:
-        at = mark[0]
+        rows, bads, at, _ = mark
         step = max(1, _CELLS // self._width)
         try:
             with zipfile.ZipFile(self.path) as archive:
@@ -126,12 +155,56 @@ class NPZStream(BlockStream):
                 for start in range(0, self._rows, step):
                     n = min(step, self._rows - start)
                     X = self._dense_rows(parts, start, n) if dense is None else dense.take(n)
-                    if start + n <= at:
+                    if start < at:
                         continue
-                    flat = X.reshape(n, -1).astype(np.float64)
-                    yield Block(Chunk(flat, self._y[start : start + n].copy()), (start, 0, 0, 0))
+                    block = self._block(X.reshape(n, -1).astype(np.float64), (rows, bads, start, 0))
+                    rows, bads = rows + len(block.chunk), bads + len(block.bad)
+                    yield block
         except _DAMAGE:
             raise ValueError(f"{self._name} cannot be read: the file is damaged or cut off") from None
+
+    def _block(self, X: NDArray[np.float64], mark: Mark) -> Block:
+        """Take the bad records out."""
+        start = mark[2]
+        part = slice(start, start + len(X))
+        wrong = self._wrong_codes(X)
+        bad = self._unlabelled[part] | self._foreign[part] | (wrong >= 0)
+        if not bad.any():
+            return Block(Chunk(X, self._y[part].copy()), mark)
+        good = ~bad
+        before = np.cumsum(good)
+        found = []
+        for r in np.flatnonzero(bad).tolist():
+            f = int(wrong[r])
+            code = None if f < 0 else (self._schema.features[f], float(X[r, f]))
+            text = shown([*X[r, :20].tolist(), self._y[start + r].item()], 400)
+            found.append(Bad(int(before[r]), start + r + 1, text, self._reason(start + r, code)))
+        return Block(Chunk(X[good], self._y[part][good]), mark, found)
+
+    def _wrong_codes(self, X: NDArray[np.float64]) -> NDArray[np.int64]:
+        """Give for each record the first nominal feature whose code stands for no value; -1: there is none."""
+        wrong = np.full(len(X), -1)
+        if self._given_schema is None:
+            return wrong
+        for f in range(self._width - 1, -1, -1):
+            feature = self._schema.features[f]
+            if feature.nominal:
+                codes = X[:, f]
+                whole = (codes >= 0) & (codes < (1 << 20 if feature.open else feature.cardinality))
+                wrong[~np.isnan(codes) & ~(whole & (codes == np.floor(codes)))] = f
+        return wrong
+
+    def _reason(self, record: int, code: tuple[Feature, float] | None) -> str:
+        here = f"record {record + 1} of {self._name}"
+        if self._unlabelled[record]:
+            return f"{here} must have a label, it is missing"
+        if self._foreign[record]:
+            known = shown(list(self._schema.classes or ()), 200)
+            return f"{here} must have one of the labels {known}, got {shown(self._y[record].item(), 60)}"
+        assert code is not None
+        feature, value = code
+        below = "" if feature.open else f" and below {feature.cardinality}"
+        return f"{here} must have a whole code from 0{below} in feature {feature.name!r}, got {value:g}"
 
     def _dense_rows(self, parts: list[_Member], start: int, n: int) -> NDArray[np.float64]:
         starts = self._starts[start : start + n + 1]

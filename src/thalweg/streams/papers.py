@@ -7,6 +7,7 @@ from types import MappingProxyType
 from thalweg.core.params import choice, whole
 from thalweg.streams.drift import DriftStream
 from thalweg.streams.generators.agrawal import Agrawal
+from thalweg.streams.generators.hyper_cube import HyperCube
 from thalweg.streams.generators.hyperplane import Hyperplane
 from thalweg.streams.generators.led import LED
 from thalweg.streams.generators.random_tree import RandomTree
@@ -53,7 +54,8 @@ def paper_stream(name: str, *, rows: int | None = None, seed: int = 1, rng: str 
 
     rows: None: as many as the authors used. rng: "java" gives the very records of MOA, which the authors used: all
     concepts have the same seed, so that a concept that comes again replays its records, and MOA's slips are kept;
-    "splitmix" gives every concept a seed of its own.
+    "splitmix" gives every concept a seed of its own. Syn-5 and Syn-10 are no streams of MOA: for them ``rng`` changes
+    nothing.
 
     >>> paper_stream("AGR_a").drifts
     (250000, 500000, 750000)
@@ -118,6 +120,16 @@ def _hyperplane(rows: int, seed: int, rng: str) -> Source:
     return Hyperplane(drifting=10, magnitude=0.001, rng=rng, seed=seed, limit=rows)
 
 
+def _cube(features: int) -> Make:
+    """Make the E-tree paper's cube: it has nothing of MOA's, so that the random source does not matter.
+
+    The paper tells width, step and period; the share inside and the noise are ours (its own would leave three records
+    in a hundred inside, and at ten features one in a thousand). A hundred periods: as many as its largest ensemble has
+    members.
+    """
+    return lambda rows, seed, rng: HyperCube(features=features, seed=seed, limit=rows)
+
+
 _MILLION, _TENTH = 1_000_000, 100_000
 
 PAPER_STREAMS: Mapping[str, PaperStream] = MappingProxyType(
@@ -146,6 +158,8 @@ PAPER_STREAMS: Mapping[str, PaperStream] = MappingProxyType(
             PaperStream("Tweets-1000", "messages of 1,000 words", _TENTH, _tweets(1000)),
             PaperStream("Tweets-1500", "messages of 1,500 words", _TENTH, _tweets(1500)),
             PaperStream("RBF-200x10", "clusters that rest, 200 features, ten classes", _TENTH, _rbf(10, 200, 0.0)),
+            PaperStream("Syn-5", "a cube that moves every 10,000 rows, five features", _MILLION, _cube(5)),
+            PaperStream("Syn-10", "a cube that moves every 10,000 rows, ten features", _MILLION, _cube(10)),
         )
     }
 )

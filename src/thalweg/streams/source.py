@@ -27,6 +27,8 @@ class Source(ABC):
 
     name: str | None = None
     """What the stream is called in tables and pictures, where it has a name of its own."""
+    sparse: bool = False
+    """Are the rows of its chunks a ``scipy.sparse.csr_array``?"""
     _limit: int | None = None
     _given: int = 0
 
@@ -83,7 +85,8 @@ class Source(ABC):
         >>> SEA(limit=10).read(100).X.shape
         (10, 3)
         """
-        whole("n", n, least=0)
+        if type(n) is not int or n < 0:
+            whole("n", n, least=0)
         if self._limit is not None:
             if self._given >= self._limit:
                 return None
@@ -125,7 +128,8 @@ class Source(ABC):
         self._given = 0
 
     def _empty(self) -> Chunk:
-        return Chunk(np.empty((0, self.schema.n_features)), np.empty(0, dtype=np.int64))
+        X = np.empty((0, self.schema.n_features))
+        return Chunk(_sparse(X) if self.sparse else X, np.empty(0, dtype=np.int64))
 
     # -- position -----------------------------------------------------------------------------------------------------
 
@@ -173,6 +177,12 @@ class Source(ABC):
             elif value is not p.default and value != p.default:
                 parts.append(f"{p.name}={value!r}")
         return f"{type(self).__name__}({', '.join(parts)})"
+
+
+def _sparse(X: NDArray[np.float64]) -> Any:
+    from scipy.sparse import csr_array
+
+    return csr_array(X)
 
 
 def regular(period: int, limit: int | None) -> tuple[int, ...]:

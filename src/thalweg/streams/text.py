@@ -13,12 +13,14 @@ from thalweg.core.chunk import Chunk
 from thalweg.core.params import shown
 from thalweg.streams import csv_jit as jit
 from thalweg.streams.blocks import Mark
+from thalweg.streams.csv_cells_jit import PADDING
 from thalweg.streams.quarantine import Bad
 
 BLOCK = 1 << 20  # bytes of text parsed at a time; types are inferred from the first block
 LONGEST = 1 << 26  # bytes of the longest record
 _ROWS = 8192  # records that are turned into rows at a time: few enough to stay in the processor's cache
-_CELLS = 1 << 19
+_CELLS = 1 << 17
+_SPARSE = 8  # slots of the hash table for each word: where words seldom meet, none is looked up twice
 
 PACKED = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd", ".lz4": "lz4"}
 
@@ -55,7 +57,7 @@ class Buffer:
             self._skip(offset)
 
     def _make(self, size: int) -> None:
-        bytes_ = np.zeros((size + 64) // 8 * 8, dtype=np.uint8)
+        bytes_ = np.zeros(size + 2 * PADDING, dtype=np.uint8)[PADDING:]
         if self.end:
             bytes_[: self.end] = self.bytes[: self.end]
         self.bytes, self.size = bytes_, size
@@ -102,8 +104,8 @@ class Words:
 
     def __init__(self, marks: Iterable[str]) -> None:
         self.at = np.zeros(9, dtype=np.int64)
-        self.slots = np.zeros(1024, dtype=np.int64)
-        self.words = np.zeros((512, 5), dtype=np.int64)
+        self.slots = np.zeros(4096, dtype=np.int64)
+        self.words = np.zeros((512, 8), dtype=np.int64)
         self.arena = np.zeros(1024, dtype=np.uint64)
         for mark in marks:
             self.teach(-1, mark, 0)
@@ -113,7 +115,7 @@ class Words:
         """Give a word of a column its code."""
         data = word.encode("utf-8", "replace")
         self.room(1, len(data))
-        bytes_ = np.frombuffer(data + bytes(16), dtype=np.uint8)
+        bytes_ = np.frombuffer(data + bytes(PADDING), dtype=np.uint8)
         i = bytes_.ctypes.data
         jit.teach(i, i + len(data), column, code, self.slots, self.words, self.arena, self.at)
 
@@ -122,25 +124,26 @@ class Words:
         n, cells = int(self.at[5]), int(self.at[6])
         if n + words > len(self.words):
             more = max(n + words, 2 * len(self.words))
-            self.words = np.concatenate([self.words[:n], np.zeros((more - n, 5), dtype=np.int64)])
+            self.words = np.concatenate([self.words[:n], np.zeros((more - n, 8), dtype=np.int64)])
         if cells + size // 8 + 1 > len(self.arena):
             more = max(cells + size // 8 + 1, 2 * len(self.arena))
             self.arena = np.concatenate([self.arena[:cells], np.zeros(more - cells, dtype=np.uint64)])
-        if 2 * len(self.words) > len(self.slots):
+        if _SPARSE * len(self.words) > len(self.slots):
             size = len(self.slots)
-            while size < 2 * len(self.words):
+            while size < _SPARSE * len(self.words):
                 size *= 2
             self.slots = np.zeros(size, dtype=np.int64)
             jit.spread(self.slots, self.words, self.arena, n)
 
     def since(self, n: int) -> list[tuple[int, str]]:
         """Give the words after the n-th, each with its column, in the order in which they appeared."""
-        rows = self.words[n : int(self.at[5])].tolist()
-        if not rows:
+        columns, places, sizes = self.words[n : int(self.at[5]), :3].T.tolist()
+        if not columns:
             return []
-        first = rows[0][1]
+        first = places[0]
         data = self.arena[first : int(self.at[6])].tobytes()
-        return [(c, data[8 * (p - first) : 8 * (p - first) + size].decode()) for c, p, size, _, _ in rows]
+        starts = (8 * (p - first) for p in places)
+        return [(c, data[i : i + size].decode()) for c, i, size in zip(columns, starts, sizes, strict=True)]
 
 
 class TextTable:
@@ -170,6 +173,9 @@ class TextTable:
         self.n_features = max([p + 1 for p in places], default=0)
         self.n_extra = max([-p for p in places], default=0)
         self.words = Words(self.marks)
+        self._bad_rows = np.empty((1024, 8), dtype=np.int64)
+        self._hard = np.empty((max(len(kinds), 4096), 4), dtype=np.int64)
+        self._spare: NDArray[np.uint8] = np.empty(0, dtype=np.uint8)
         self.rows_at_once = max(1, min(_ROWS, _CELLS // max(1, len(self.cols))))
 
     def learn(self, known: dict[int, dict[str, int]]) -> None:
@@ -192,9 +198,9 @@ class TextTable:
     def parse(self, buffer: Buffer, start: int, line: int) -> Iterator[tuple[Any, ...]]:
         """Parse all whole rows of the buffer from a byte on: X, extra, bad ones, and the byte and line it began at."""
         n = len(self.cols)
-        spare = np.zeros((len(buffer.bytes) + 8 * n + 64) // 8 * 8, dtype=np.uint8)
-        hard = np.zeros((max(n, 4096), 4), dtype=np.int64)
-        bad = np.zeros((1024, 8), dtype=np.int64)
+        if len(self._spare) < len(buffer.bytes) + n:
+            self._spare = np.empty(len(buffer.bytes) + n + PADDING, dtype=np.uint8)
+        bad, hard, spare = self._bad_rows, self._hard, self._spare
         at = self.words.at
         why = jit.MORE
         at[0], at[1] = start, line
@@ -203,9 +209,11 @@ class TextTable:
             extra = np.empty((self.rows_at_once, self.n_extra))
             at[2] = at[3] = at[4] = 0
             before = int(at[0]), int(at[1])
-            why = jit.GROW
+            why, began = jit.GROW, -1
             while why == jit.GROW:
-                self.words.room(n, 2 * (buffer.end - int(at[0])))
+                byte = int(at[0])
+                self.words.room(n, 64 * n if byte > began else 8 * n + buffer.end - byte)  # enough for most; for all
+                began = byte
                 w, base = self.words, buffer.bytes.ctypes.data
                 why = jit.parse(base, base + buffer.end, buffer.last, self.delimiter, self.quotes, self.cols, X, extra,
                                 w.slots, w.words, w.arena, bad, hard, spare, at)  # fmt: skip

@@ -73,7 +73,7 @@ def _chunks(stream: Stream, rows: int | None) -> Iterator[Chunk]:
             return
         if left is not None:
             left -= len(chunk)
-        yield chunk
+        yield chunk.dense()
 
 
 def _told(done: int, on_progress: Callable[[int], None] | None) -> int:

@@ -113,13 +113,14 @@ class HoeffdingTree(Classifier):
         self.on_limit = on_limit
         self.seed = seed
 
-    def _rules(self) -> Rules:
+    def rules(self) -> Rules:
+        """How the tree grows, for the pool."""
         chosen: dict[str, Any] = self.get_params()
         del chosen["seed"]
         return Rules(**chosen)
 
     def _start(self, schema: Schema) -> None:
-        self._pool = Pool(self._rules(), schema, trees=1, rng=seeded(self.seed))
+        self._pool = Pool(self.rules(), schema, trees=1, rng=seeded(self.seed))
 
     def _play(self, X: Floats, y: Ints, w: Floats, events: Ints, out: Floats, known: int) -> None:
         self._pool.play(play, X, y, w, events, out, known)
@@ -134,7 +135,7 @@ class HoeffdingTree(Classifier):
         return self._pool.tables()
 
     def _adopt(self, tables: State, schema: Schema) -> None:
-        self._pool = Pool.adopt(self._rules(), tables, schema, trees=1)
+        self._pool = Pool.adopt(self.rules(), tables, schema, trees=1)
 
     # -- looking at it ------------------------------------------------------------------------------------------------
 

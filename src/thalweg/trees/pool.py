@@ -154,6 +154,14 @@ class Pool:
         """All state of the pool, not copied."""
         return {name: getattr(self, name) for name in self.TABLES}
 
+    def compact(self) -> State:
+        """All state of the pool in tables without gaps: the same for the same trees, however they came about."""
+        twin = Pool.__new__(Pool)
+        twin.trees, twin.head = self.trees, self.head.copy()
+        twin.nodes, twin.tally, twin.stats, twin.watched = self.nodes, self.tally, self.stats, self.watched
+        twin._resize(*self.live)
+        return {name: getattr(twin if hasattr(twin, name) else self, name) for name in self.TABLES}
+
     @property
     def arguments(self) -> tuple[NDArray[Any], ...]:
         """The tables in the order in which compiled routines take them."""

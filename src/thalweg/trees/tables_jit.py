@@ -170,6 +170,8 @@ def draw(p: Trees, t: int, slot: int) -> None:
             continue
         clear_block(p.stats, slot, start, p.layout[ROOM, f], n_classes(p))
         start += block_size(p.layout[ROOM, f], n_classes(p))
+    for a in range(start, p.stats.shape[1]):  # what another leaf may have left
+        p.stats[slot, a] = 0.0
 
 
 @called

@@ -9,12 +9,14 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from thalweg.jit.compile import compiled
-from thalweg.streams.draw_jit import chance, uniform
+from thalweg.jit.compile import compiled, inlined
+from thalweg.streams.draw_jit import chances, uniform, uniforms
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Seeds = NDArray[np.uint64]
+
+_TOGETHER = 32
 
 
 @compiled
@@ -22,6 +24,17 @@ def build(random: Seeds, java: bool, weights: Floats) -> None:
     """Draw the plane."""
     for f in range(len(weights)):
         weights[f] = uniform(random, java)
+
+
+@inlined
+def _draw(s: Seeds, java: bool, d: int, draws: Floats) -> None:
+    """Draw for each row its values, then what noise and reversals are decided by."""
+    if not java:
+        uniforms(s, java, draws.reshape(-1))
+        return
+    for u in draws:
+        uniforms(s, java, u[:d])
+        chances(s, java, u[d:])
 
 
 @compiled
@@ -37,17 +50,21 @@ def fill(
     y: Ints,
 ) -> None:
     """Write the next rows and their labels; the plane moves after each row."""
-    for r in range(len(y)):
-        total = 0.0
-        whole = 0.0
-        for f in range(len(weights)):
-            v = uniform(random, java)
-            X[r, f] = v
-            total += weights[f] * v
-            whole += weights[f]
-        label = 1 if total >= whole * 0.5 else 0
-        y[r] = 1 - label if chance(random, java, noise) else label
-        for f in range(len(turns)):
-            weights[f] += turns[f] * magnitude
-            if chance(random, java, reversal):
-                turns[f] = -turns[f]
+    d, k = len(weights), len(turns)
+    draws = np.empty((_TOGETHER, d + 1 + k))
+    for start in range(0, len(y), _TOGETHER):
+        m = min(_TOGETHER, len(y) - start)
+        _draw(random, java, d, draws[:m])
+        for r in range(m):
+            u = draws[r]
+            total = 0.0
+            whole = 0.0
+            for f in range(d):
+                X[start + r, f] = u[f]
+                total += weights[f] * u[f]
+                whole += weights[f]
+            label = int(total >= whole * 0.5)
+            y[start + r] = label ^ int(u[d] < noise)
+            for f in range(k):
+                weights[f] += turns[f] * magnitude
+                turns[f] = -turns[f] if u[d + 1 + f] < reversal else turns[f]

@@ -49,7 +49,7 @@ class Mixed(Source):
         whole("seed", seed, least=0)
         self._set_limit(limit)
         self.function, self.balance, self.rng, self.seed = function, balance, rng, seed
-        self._bands = np.empty((256, 2))
+        self._bands = np.empty((1024, 2))
         prepare(3, self._bands)
         self.restart()
 

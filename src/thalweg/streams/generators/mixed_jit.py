@@ -9,7 +9,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from thalweg.jit.compile import compiled
+from thalweg.jit.compile import compiled, inlined
 from thalweg.streams.draw_jit import uniforms
 from thalweg.streams.generators.sine_jit import is_below
 
@@ -18,21 +18,29 @@ Ints = NDArray[np.int64]
 Seeds = NDArray[np.uint64]
 
 
+@inlined
+def _label(function: int, bands: Floats, x: Floats) -> int:
+    """Turn two draws into booleans, and count the conditions that hold."""
+    v, w = int(x[0] >= 0.5), int(x[1] >= 0.5)
+    x[0], x[1] = float(v), float(w)
+    positive = int(v + w + is_below(3, bands, x[2], x[3]) >= 2)
+    return positive if function == 2 else 1 - positive
+
+
 @compiled
 def fill(
     random: Seeds, wanted: Ints, bands: Floats, function: int, balance: bool, java: bool, X: Floats, y: Ints
 ) -> None:
-    """Write the next rows and their labels."""
+    """Write the next rows and their labels; where classes take turns, rows are drawn until one of the class comes."""
+    if not balance:
+        uniforms(random, java, X.reshape(-1))
+        for r in range(len(y)):
+            y[r] = _label(function, bands, X[r])
+        return
     for r in range(len(y)):
-        found = False
-        label = 0
-        while not found:
-            x = X[r]
-            uniforms(random, java, x)
-            v, w = int(x[0] >= 0.5), int(x[1] >= 0.5)
-            x[0], x[1] = float(v), float(w)
-            positive = v + w + is_below(3, bands, x[2], x[3]) >= 2
-            label = int(positive) if function == 2 else 1 - int(positive)
-            found = not balance or label == wanted[0]
-        wanted[0] = 1 - wanted[0]
+        label = 1 - wanted[0]
+        while label != wanted[0]:
+            uniforms(random, java, X[r])
+            label = _label(function, bands, X[r])
+        wanted[0] = 1 - label
         y[r] = label

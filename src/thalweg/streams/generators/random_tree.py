@@ -66,7 +66,10 @@ class RandomTree(Source):
         features = [Feature(f"nominal{i}", values=words) for i in range(nominals)]
         features += [Feature(f"numeric{i}") for i in range(numerics)]
         self._schema = Schema(tuple(features), classes=tuple(range(classes)))
-        self._tree = self._grown()
+        self._tree = features_at, thresholds, children = self._grown()
+        leaf = features_at < 0
+        nexts = np.where(leaf, np.arange(len(leaf)), children)
+        self._ways = np.maximum(features_at, 0), thresholds, np.where(leaf, 0.0, 1.0), nexts, children
         self.restart()
 
     @property
@@ -95,7 +98,7 @@ class RandomTree(Source):
     def _next(self, n: int) -> Chunk:
         X, y = np.empty((n, self._schema.n_features)), np.empty(n, dtype=np.int64)
         shape = int(self.nominals), int(self.values), int(self.depth)
-        fill(self._random, *shape, *self._tree, self.rng == "java", X, y)
+        fill(self._random, *shape, *self._ways, self.rng == "java", X, y)
         return Chunk(X, y)
 
     def _tables(self) -> State:

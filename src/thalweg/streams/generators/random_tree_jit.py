@@ -5,6 +5,9 @@
 | features   | nodes | int64   | what a node splits on, nominal ones first; -1: a leaf (fixed)   |
 | thresholds | nodes | float64 | numeric split: left where below it; else infinite (fixed)       |
 | children   | nodes | int64   | first of adjacent children, or the class of a leaf (fixed)      |
+| asked      | nodes | int64   | the feature to look at; a leaf looks at any (fixed)             |
+| moves      | nodes | float64 | 1; 0 at a leaf, where one stays whatever one sees (fixed)       |
+| nexts      | nodes | int64   | first of adjacent children, or the leaf itself (fixed)          |
 """
 
 import math
@@ -12,8 +15,8 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from thalweg.jit.compile import compiled, inlined
-from thalweg.streams.draw_jit import integer, uniform, uniforms
+from thalweg.jit.compile import compiled
+from thalweg.streams.draw_jit import integer, integers, uniform
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -79,23 +82,16 @@ def grow(
     return count
 
 
-@inlined
-def _descend(features: Ints, thresholds: Floats, children: Ints, x: Floats, i: int) -> int:
-    """Go one level down, or stay at a leaf."""
-    f = features[i]
-    v = x[max(f, 0)]
-    below = children[i] + int(v) + int(v >= thresholds[i])  # one of the two is 0: numeric values lie below 1
-    return int(below if f >= 0 else i)
-
-
 @compiled
 def fill(
     random: Seeds,
     nominals: int,
     values: int,
     depth: int,
-    features: Ints,
+    asked: Ints,
     thresholds: Floats,
+    moves: Floats,
+    nexts: Ints,
     children: Ints,
     java: bool,
     X: Floats,
@@ -105,14 +101,12 @@ def fill(
     nodes = np.empty(_TOGETHER, dtype=np.int64)
     for start in range(0, len(y), _TOGETHER):
         m = min(_TOGETHER, len(y) - start)
-        for r in range(m):
-            x = X[start + r]
-            for f in range(nominals):
-                x[f] = float(integer(random, java, values))
-            uniforms(random, java, x[nominals:])
-            nodes[r] = 0
+        integers(random, java, values, nominals, X[start : start + m])
+        nodes[:] = 0
         for _ in range(depth):
             for r in range(m):
-                nodes[r] = _descend(features, thresholds, children, X[start + r], nodes[r])
+                i = nodes[r]
+                v = X[start + r, asked[i]]  # one of the two below is 0: numeric values lie below 1
+                nodes[r] = nexts[i] + int(v * moves[i]) + int(v >= thresholds[i])
         for r in range(m):
             y[start + r] = children[nodes[r]]

@@ -20,7 +20,8 @@ class SEA(Source):
     """Class 0 where x0 + x1 ≤ θ, three features uniform in [0, 10), the third says nothing; labels flipped by noise.
 
     function: 1 to 4, θ = 8, 9, 7, 9.5. noise: share of flipped labels. balance: classes take turns (before noise).
-    rng: "splitmix", or "java" for MOA's very rows. limit: rows, None: endless.
+    rng: "splitmix", the library's own random numbers, or "java", those of java.util.Random, for MOA's very rows.
+    limit: rows, None: endless.
 
     Street, Kim: A streaming ensemble algorithm (SEA) for large-scale classification. KDD 2001.
 

@@ -46,7 +46,7 @@ class Sine(Source):
         self._set_limit(limit)
         self.function, self.irrelevant, self.balance, self.rng, self.seed = function, irrelevant, balance, rng, seed
         self._schema = Schema.numeric(4 if irrelevant else 2, classes=(0, 1))
-        self._bands = np.empty((256, 2))
+        self._bands = np.empty((1024, 2))
         prepare(int(function), self._bands)
         self.restart()
 

@@ -52,18 +52,19 @@ def prepare(function: int, bands: Floats) -> None:
 def fill(
     random: Seeds, wanted: Ints, bands: Floats, function: int, balance: bool, java: bool, X: Floats, y: Ints
 ) -> None:
-    """Write the next rows and their labels."""
+    """Write the next rows and their labels; where classes take turns, points are drawn until one of the class comes."""
     flipped = function & 1
-    free = 2 if balance else X.shape[1]  # how many columns are drawn together
+    if not balance:
+        uniforms(random, java, X.reshape(-1))
+        for r in range(len(y)):
+            y[r] = is_below(function, bands, X[r, 0], X[r, 1]) ^ flipped
+        return
     for r in range(len(y)):
         x = X[r]
-        found = False
-        label = 0
-        while not found:
-            uniforms(random, java, x[:free])
-            below = is_below(function, bands, x[0], x[1])
-            label = below ^ flipped
-            found = not balance or label == wanted[0]
-        wanted[0] = 1 - wanted[0]
-        uniforms(random, java, x[free:])
+        label = 1 - wanted[0]
+        while label != wanted[0]:
+            uniforms(random, java, x[:2])
+            label = is_below(function, bands, x[0], x[1]) ^ flipped
+        wanted[0] = 1 - label
+        uniforms(random, java, x[2:])
         y[r] = label

@@ -4,19 +4,27 @@
 | random   | 1 / 3        | uint64  | random state, see draw_jit                                               |
 | bounds   | words        | float64 | running sum of the words' shares, the last one is 1 (fixed)              |
 | polarity | words        | int64   | 1: a positive word, -1: a negative one, 0: neither (fixed)               |
-| guide    | a power of 2 | int64   | for draws from k / len on: the first word that they may mean (fixed)     |
+| guide    | a power of 2 | int64   | what draws from k / len on mean; -1 - i: word i, or one after it (fixed) |
 | hits     | words        | int64   | where the search ends: at the word itself, MOA's at times before (fixed) |
+| noted    | words / 64   | uint64  | sparse rows: a bit for each feature of the row that is being drawn       |
+| groups   | words / 4096 | uint64  | a bit for each cell of ``noted`` that has one                            |
 """
 
 import numpy as np
 from numpy.typing import NDArray
 
-from thalweg.jit.compile import compiled, inlined
-from thalweg.streams.draw_jit import normal, uniform
+from thalweg.jit.compile import called, compiled, inlined
+from thalweg.streams.draw_jit import normal, uniform, uniforms
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Seeds = NDArray[np.uint64]
+
+_NONE, _ONE, _S58 = np.uint64(0), np.uint64(1), np.uint64(58)
+_SEQUENCE = np.uint64(0x03F79D71B4CB0A89)  # all runs of six bits are different (de Bruijn)
+_PLACES = np.zeros(64, dtype=np.int64)
+for _i in range(64):
+    _PLACES[((0x03F79D71B4CB0A89 << _i) & 0xFFFFFFFFFFFFFFFF) >> 58] = _i
 
 _LONGEST = 256  # a normal draw from 53 bits lies within 13 of 0, so a message has at most 210 words
 
@@ -32,11 +40,6 @@ def build(s: Seeds, java: bool, polarity: Ints) -> None:
 @compiled
 def prepare(bounds: Floats, moa: bool, guide: Ints, hits: Ints) -> None:
     """Fill the tables of the search. MOA halves the range and takes the last place that it looked at."""
-    i = 0
-    for k in range(len(guide)):
-        while bounds[i] < k / len(guide):
-            i += 1
-        guide[k] = i
     for i in range(len(bounds)):
         low, high = 0, len(bounds) - 1 if moa else -1
         hits[i] = i
@@ -47,15 +50,41 @@ def prepare(bounds: Floats, moa: bool, guide: Ints, hits: Ints) -> None:
                 low = middle + 1
             else:
                 high = middle - 1
+    i = 0
+    for k in range(len(guide)):
+        while bounds[i] < k / len(guide):
+            i += 1
+        guide[k] = hits[i] if bounds[i] >= (k + 1) / len(guide) else -1 - i
+
+
+@called
+def _search(bounds: Floats, hits: Ints, u: float, i: int) -> int:
+    """Find the word of a draw, from word i on."""
+    while bounds[i] < u:
+        i += 1
+    return int(hits[i] if bounds[i] != u else i)
 
 
 @inlined
 def _find(bounds: Floats, guide: Ints, hits: Ints, u: float) -> int:
     """Find the word of a draw: the first whose running sum is not below it."""
-    i = guide[int(u * len(guide))]
-    while bounds[i] < u:
-        i += 1
-    return int(hits[i] if bounds[i] != u else i)
+    found = guide[int(u * len(guide))]
+    return int(found) if found >= 0 else _search(bounds, hits, u, -1 - found)
+
+
+@inlined
+def _message(
+    random: Seeds, bounds: Floats, polarity: Ints, guide: Ints, hits: Ints, java: bool, draws: Floats, words: Ints
+) -> tuple[int, int]:
+    """Draw a message; give its length, and by how many its positive words outnumber the negative ones."""
+    length = max(1, int(15.0 * (1.0 + normal(random, java))))
+    uniforms(random, java, draws[:length])
+    feeling = 0
+    for j in range(length):
+        i = _find(bounds, guide, hits, draws[j])
+        words[j] = i
+        feeling += polarity[i]
+    return length, feeling
 
 
 @compiled
@@ -74,16 +103,12 @@ def fill(
 
     MOA's way: word i sets feature i + 1, the last one none, and the words of messages that were thrown away stay.
     """
-    words = np.empty(_LONGEST, dtype=np.int64)
+    draws, words = np.empty(_LONGEST), np.empty(_LONGEST, dtype=np.int64)
     for r in range(len(y)):
         feeling = 0
         length = 0
         while feeling == 0:
-            length = max(1, int(15.0 * (1.0 + normal(random, java))))
-            for j in range(length):
-                i = _find(bounds, guide, hits, uniform(random, java))
-                words[j] = i
-                feeling += polarity[i]
+            length, feeling = _message(random, bounds, polarity, guide, hits, java, draws, words)
             if moa:
                 for j in range(length):
                     if words[j] + 1 < X.shape[1]:
@@ -92,3 +117,78 @@ def fill(
             for j in range(length):
                 X[r, words[j]] = 1.0
         y[r] = 0 if feeling > 0 else 1
+
+
+@inlined
+def _note(words: Ints, length: int, shift: int, features: int, noted: Seeds, groups: Seeds) -> None:
+    """Note the features of a message, each as a bit, and in which groups of 64 they are."""
+    for j in range(length):
+        f = words[j] + shift
+        if f < features:
+            noted[f >> 6] |= _ONE << np.uint64(f & 63)
+            groups[f >> 12] |= _ONE << np.uint64((f >> 6) & 63)
+
+
+@inlined
+def _place(bit: np.uint64) -> int:
+    """Say which bit it is that is set."""
+    return int(_PLACES[np.int64((bit * _SEQUENCE) >> _S58)])
+
+
+@inlined
+def _collect(noted: Seeds, groups: Seeds, columns: Ints, end: int) -> int:
+    """Append the features that were noted, in order, and forget them; give where the list ends now."""
+    for k in range(len(groups)):
+        cells = groups[k]
+        groups[k] = _NONE
+        while cells != _NONE:
+            bit = cells & (~cells + _ONE)
+            i = 64 * k + _place(bit)
+            cells ^= bit
+            here = noted[i]
+            noted[i] = _NONE
+            while here != _NONE:
+                bit = here & (~here + _ONE)
+                columns[end] = 64 * i + _place(bit)
+                end += 1
+                here ^= bit
+    return end
+
+
+@compiled
+def fill_sparse(
+    random: Seeds,
+    bounds: Floats,
+    polarity: Ints,
+    guide: Ints,
+    hits: Ints,
+    noted: Seeds,
+    groups: Seeds,
+    moa: bool,
+    java: bool,
+    done: int,
+    columns: Ints,
+    ends: Ints,
+    y: Ints,
+) -> int:
+    """Write the same rows as ``fill``, as the columns of their ones and where each row ends among them.
+
+    ``done`` rows are there already. Give how many are there now: fewer than wanted where ``columns`` has no more room.
+    """
+    draws, words = np.empty(_LONGEST), np.empty(_LONGEST, dtype=np.int64)
+    features = len(bounds)
+    room = features if moa else min(_LONGEST, features)  # for the longest row
+    for r in range(done, len(y)):
+        if len(columns) - ends[r] < room:
+            return r
+        feeling = 0
+        length = 0
+        while feeling == 0:
+            length, feeling = _message(random, bounds, polarity, guide, hits, java, draws, words)
+            if moa:
+                _note(words, length, 1, features, noted, groups)
+        if not moa:
+            _note(words, length, 0, features, noted, groups)
+        ends[r + 1] = _collect(noted, groups, columns, ends[r])
+        y[r] = 0 if feeling > 0 else 1
+    return len(y)

@@ -10,7 +10,7 @@ from thalweg.core.params import whole
 from thalweg.core.protocols import State, Stream
 from thalweg.core.schema import Schema
 from thalweg.streams.draw_jit import sown
-from thalweg.streams.nested import changes, codes_of, is_stream, known_classes, part, prefixed, take
+from thalweg.streams.nested import changes, codes_of, is_sparse, is_stream, known_classes, part, prefixed, take
 from thalweg.streams.source import Source
 
 _BLOCK = 1024
@@ -32,7 +32,7 @@ class Around(Source):
         is_stream("stream", stream)
         whole("seed", self.seed, least=0)
         self._set_limit(limit)
-        self.stream = stream
+        self.stream, self.sparse = stream, is_sparse(stream)
         self._begin = stream.state()
 
     @abstractmethod
@@ -127,8 +127,10 @@ class Thinned(Around):
             used = int(self._used[0])
             if used == len(self._block):
                 origin = self.stream.state()
-                block = take(self.stream, _BLOCK)
+                block, ended = take(self.stream, _BLOCK)
                 if len(block) == 0:
+                    if not ended and not parts:
+                        return self._empty()
                     break
                 self._begin_block(origin, block, 0)
                 used = 0
@@ -153,7 +155,10 @@ class Thinned(Around):
         origin = part("stream", tables)
         self.stream.restore(origin)
         self._random = tables["random"]
-        self._begin_block(origin, take(self.stream, _BLOCK if used else 0), used)
+        block, _ = take(self.stream, _BLOCK if used else 0)
+        if len(block) < used:
+            raise ValueError(f"stream must give again the {used} records it gave before, got {len(block)}")
+        self._begin_block(origin, block, used)
 
 
 def _rows(chunk: Chunk, at: NDArray[np.int64]) -> Chunk:

@@ -7,7 +7,7 @@ import numpy as np
 from thalweg.core.chunk import Chunk
 from thalweg.core.params import shown, whole
 from thalweg.core.protocols import Stream
-from thalweg.streams.nested import changes, columns_of
+from thalweg.streams.nested import changes, columns_of, is_dense
 from thalweg.streams.transforms.around import Around
 
 
@@ -35,6 +35,7 @@ class FeatureDrift(Around):
         limit: int | None = None,
     ) -> None:
         self._surround(stream, limit)
+        is_dense("stream", stream)
         whole("position", position, least=0)
         schema = stream.schema
         if not isinstance(swap, (tuple, list)):

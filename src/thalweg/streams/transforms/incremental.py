@@ -6,7 +6,7 @@ from typing import final
 from thalweg.core.chunk import Chunk
 from thalweg.core.params import number, whole
 from thalweg.core.protocols import Stream
-from thalweg.streams.nested import changes, columns_of
+from thalweg.streams.nested import changes, columns_of, is_dense
 from thalweg.streams.transforms.around import Around
 from thalweg.streams.transforms.changes_jit import turn
 
@@ -41,6 +41,7 @@ class IncrementalDrift(Around):
         limit: int | None = None,
     ) -> None:
         self._surround(stream, limit)
+        is_dense("stream", stream)
         whole("position", position, least=0)
         number("width", width, least=1)
         number("angle", angle)

@@ -7,7 +7,7 @@ import numpy as np
 from thalweg.core.chunk import Chunk
 from thalweg.core.params import number
 from thalweg.core.protocols import Stream
-from thalweg.streams.nested import codes_of, columns_of, known_classes
+from thalweg.streams.nested import codes_of, columns_of, is_dense, known_classes
 from thalweg.streams.transforms.around import Around
 from thalweg.streams.transforms.changes_jit import flip, lose, scatter
 
@@ -59,6 +59,7 @@ class MissingValues(Around):
     ) -> None:
         self.seed = seed
         self._surround(stream, limit)
+        is_dense("stream", stream)
         number("share", share, least=0, most=1)
         every = range(stream.schema.n_features)
         self._columns = np.array(every if features is None else columns_of("features", stream.schema, features), int)

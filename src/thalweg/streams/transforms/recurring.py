@@ -4,13 +4,22 @@ from collections.abc import Sequence
 from typing import final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from thalweg.core.chunk import Chunk
 from thalweg.core.params import number, shown, whole
 from thalweg.core.protocols import State, Stream
 from thalweg.core.schema import Schema
 from thalweg.streams.draw_jit import sown
-from thalweg.streams.nested import interleave, is_stream, part, prefixed, refuse_different, restore_all, take
+from thalweg.streams.nested import (
+    Confluence,
+    all_sparse,
+    is_stream,
+    part,
+    prefixed,
+    refuse_different,
+    restore_all,
+)
 from thalweg.streams.source import Source, regular
 from thalweg.streams.transforms.changes_jit import recur
 
@@ -38,6 +47,7 @@ class RecurringDrift(Source):
         for name, stream in zip(self._names, concepts, strict=True):
             is_stream(name, stream)
             refuse_different(concepts[0].schema, stream.schema, (self._names[0], name))
+        self.sparse = all_sparse(concepts, self._names)
         if len({id(stream) for stream in concepts}) < len(concepts):
             raise ValueError("concepts must be different streams, got the same object twice")
         whole("period", period, least=1)
@@ -46,6 +56,7 @@ class RecurringDrift(Source):
         self._set_limit(limit)
         self.concepts: tuple[Stream, ...] = tuple(concepts)
         self.period, self.width, self.seed = period, width, seed
+        self._all = Confluence(concepts, self._names)
         self._begin: list[State] = [stream.state() for stream in concepts]
         self.restart()
 
@@ -67,24 +78,31 @@ class RecurringDrift(Source):
     def _start(self) -> None:
         self._random, self._ended = sown(self.seed, java=False), np.zeros(1, dtype=np.bool_)
         restore_all(self.concepts, self._begin)
+        self._all.clear()
 
     def _next(self, n: int) -> Chunk | None:
         if self._ended[0]:
             return None
+        before = self._random.copy()
+        chunk, self._ended[0] = self._all.give(self._choose(n))
+        if len(chunk) < n and not self._ended[0]:  # nothing yet: the rows that were not given are drawn again later
+            self._random = before
+            self._choose(len(chunk))
+        return None if self._ended[0] and not len(chunk) else chunk
+
+    def _choose(self, n: int) -> NDArray[np.int64]:
         which = np.empty(n, dtype=np.int64)
         recur(self._random, self._given, int(self.period), float(self.width), len(self.concepts), which)
-        counts = np.bincount(which, minlength=len(self.concepts)).tolist()
-        chunks = [take(stream, count) for stream, count in zip(self.concepts, counts, strict=True)]
-        chunk = interleave(chunks, self._names, which)
-        self._ended[0] = len(chunk) < n
-        return chunk if len(chunk) else None
+        return which
 
     def _tables(self) -> State:
-        tables: State = {"random": self._random, "ended": self._ended}
+        tables: State = {"random": self._random, "ended": self._ended, "waiting": self._all.to_bytes()}
         for name, stream in zip(self._names, self.concepts, strict=True):
             tables |= prefixed(name, stream.state())
         return tables
 
     def _adopt(self, tables: State, given: int) -> None:
+        waiting = self._all.from_bytes(tables["waiting"])
         restore_all(self.concepts, [part(name, tables) for name in self._names])
+        self._all.wait(waiting)
         self._random, self._ended = tables["random"], tables["ended"]

@@ -1,0 +1,66 @@
+"""DDM: the error rate of a learner falls while the world stays the same; when it has risen too far, it has not."""
+
+from typing import Any, ClassVar, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thalweg.core import params
+from thalweg.detectors import ddm_jit
+from thalweg.detectors.ddm_jit import FOUND, P_LOW, S_LOW, TOTAL, N
+from thalweg.detectors.detector import Detector, counts
+
+
+@final
+class DDM(Detector):
+    """Detect a rise of the error rate above the lowest it has been.
+
+    With the error rate p of the values so far and its deviation s = √(p (1 - p) / n), the detector remembers p_min and
+    s_min of the moment when p + s was lowest. When p + s exceeds p_min by ``warning_level`` times s_min it warns, by
+    ``drift_level`` times s_min it reports a drift and starts anew. Simple and quick for sudden drifts; a slow rise may
+    pass below its eyes, and after a long time without any error the first one is a drift.
+
+    min_values: values before the first test. warning_level, drift_level: in units of s_min; the paper's and MOA's are
+    2 and 3. Values must lie in [0, 1].
+
+    MOA's levels are met exactly. river looks for the lowest rate from two values later on, which can change them.
+
+    Reference: J. Gama, P. Medas, G. Castillo, P. Rodrigues, Learning with drift detection, SBIA 2004.
+
+    >>> detector = DDM()
+    >>> levels = detector.update_many([0, 0, 0, 1] * 250 + [0, 1] * 500)
+    >>> np.flatnonzero(levels == 1)[:2].tolist(), np.flatnonzero(levels == 2).tolist()
+    ([1055, 1057], [1121])
+    """
+
+    code: ClassVar[int] = ddm_jit.CODE
+    _jit: ClassVar[Any] = ddm_jit
+    _least: ClassVar[float] = 0.0
+    _most: ClassVar[float] = 1.0
+
+    __slots__ = ("drift_level", "min_values", "warning_level")
+
+    def __init__(self, *, min_values: int = 30, warning_level: float = 2.0, drift_level: float = 3.0) -> None:
+        params.whole("min_values", min_values, least=1, most=1_000_000)
+        params.number("warning_level", warning_level, above=0, most=1000)
+        params.number("drift_level", drift_level, least=warning_level, most=1000)
+        self.min_values = min_values
+        self.warning_level = warning_level
+        self.drift_level = drift_level
+        super().__init__()
+
+    def rules(self) -> NDArray[np.float64]:
+        """Give min_values, warning_level, drift_level."""
+        return np.array([self.min_values, self.warning_level, self.drift_level], dtype=np.float64)
+
+    def new_rows(self, n: int) -> NDArray[np.float64]:
+        """Make a table of n detectors that have seen nothing."""
+        return ddm_jit.new_table(n)
+
+    def _sound(self, row: NDArray[np.float64], fresh: NDArray[np.float64]) -> bool:
+        low = row[[P_LOW, S_LOW]]
+        return counts(row[[N]]) and 0.0 <= row[TOTAL] <= row[N] and row[FOUND] in (0.0, 1.0) and _shares(low)
+
+
+def _shares(cells: NDArray[np.float64]) -> bool:
+    return bool(((cells >= 0.0) & (cells <= 1.0)).all())

@@ -1,0 +1,67 @@
+"""EDDM: errors of a learner move apart while the world stays the same; when they move together, it has not."""
+
+from typing import Any, ClassVar, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thalweg.core import params
+from thalweg.detectors import eddm_jit
+from thalweg.detectors.detector import Detector, counts
+from thalweg.detectors.eddm_jit import AT, ERRORS, MEAN, MOST, SPREAD, N
+
+
+@final
+class EDDM(Detector):
+    """Detect that errors follow each other sooner than they did: made for drifts that come slowly.
+
+    With the mean distance p' from one error to the next and its deviation s', the detector remembers the greatest
+    p' + 2 s'. When p' + 2 s' falls below the share ``warning_level`` of it, it warns, below ``drift_level`` it reports
+    a drift and starts anew. The level stays until the next error. Quick to suspect: expect false alarms.
+
+    min_errors: errors before the first test. min_values: values before the greatest distance is looked for.
+    warning_level, drift_level: α and β; the paper's and MOA's are 0.95 and 0.9. Values must lie in [0, 1]; a half or
+    more counts as an error.
+
+    MOA's levels are met exactly. river divides the squared deviations by one less, so its positions differ by a few.
+
+    Reference: M. Baena-García, J. del Campo-Ávila, R. Fidalgo, A. Bifet, R. Gavaldà, R. Morales-Bueno, Early drift
+    detection method, IWKDDS 2006.
+
+    >>> detector = EDDM()
+    >>> levels = detector.update_many([0, 0, 0, 1] * 250 + [0, 1] * 500)
+    >>> np.flatnonzero(levels == 1)[:2].tolist(), np.flatnonzero(levels == 2).tolist()
+    ([1525, 1526], [1803])
+    """
+
+    code: ClassVar[int] = eddm_jit.CODE
+    _jit: ClassVar[Any] = eddm_jit
+    _least: ClassVar[float] = 0.0
+    _most: ClassVar[float] = 1.0
+
+    __slots__ = ("drift_level", "min_errors", "min_values", "warning_level")
+
+    def __init__(
+        self, *, min_errors: int = 30, min_values: int = 30, warning_level: float = 0.95, drift_level: float = 0.9
+    ) -> None:
+        params.whole("min_errors", min_errors, least=1, most=1_000_000)
+        params.whole("min_values", min_values, least=1, most=1_000_000)
+        params.number("warning_level", warning_level, above=0, below=1)
+        params.number("drift_level", drift_level, above=0, most=warning_level)
+        self.min_errors = min_errors
+        self.min_values = min_values
+        self.warning_level = warning_level
+        self.drift_level = drift_level
+        super().__init__()
+
+    def rules(self) -> NDArray[np.float64]:
+        """Give min_values, min_errors, warning_level, drift_level."""
+        return np.array([self.min_values, self.min_errors, self.warning_level, self.drift_level], dtype=np.float64)
+
+    def new_rows(self, n: int) -> NDArray[np.float64]:
+        """Make a table of n detectors that have seen nothing."""
+        return eddm_jit.new_table(n)
+
+    def _sound(self, row: NDArray[np.float64], fresh: NDArray[np.float64]) -> bool:
+        in_order = row[ERRORS] <= row[AT] <= row[N] and row[MEAN] <= row[N]
+        return bool(counts(row[[N, ERRORS, AT]]) and in_order and (row[[MEAN, SPREAD, MOST]] >= 0.0).all())

@@ -1,0 +1,123 @@
+"""KSWIN: do the newest values of a window look as if drawn from the same source as the older ones?"""
+
+from functools import lru_cache
+from typing import Any, ClassVar, Literal, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thalweg.core import params
+from thalweg.detectors import kswin_jit
+from thalweg.detectors.detector import Detector, counts
+from thalweg.detectors.kswin_jit import DISTANCE, DRAWS, HELD, KEY, NEXT, SORTED, WINDOW
+
+
+@final
+class KSWIN(Detector):
+    """Detect a change of the whole distribution of the values, not only of its mean.
+
+    For every value, the newest ``recent`` values of a window are compared with as many of the older ones, drawn at
+    random, by the two-sample test of Kolmogorov and Smirnov. If the test finds that they differ, the older values are
+    dropped; it is a drift if the newer have the higher mean (errors count 1, so a rise is bad news) or, with
+    ``direction="both"``, in any case. There is no warning level.
+
+    delta: α, the level of each test. A test is made for every value, so keep it small: the paper advises less than
+    0.01. window: n, values kept. recent: r, values on each side of the test; at most half the window. With few of them
+    only large changes can be told from chance. seed: of the draws. Memory and time per value grow with the window. The
+    p-value is the one that ``scipy.stats.ks_2samp(…, method="asymp")`` gives; the paper takes √(-ln α / r) for the
+    least distance.
+
+    river draws the same way from its own random numbers and takes the exact p-value, tells a change of any kind, and
+    after a drift drops the newer values, too.
+
+    Reference: C. Raab, M. Heusinger, F.-M. Schleif, Reactive soft prototype computing for concept drift streams,
+    Neurocomputing 416, 2020.
+
+    >>> detector = KSWIN(delta=0.001)
+    >>> levels = detector.update_many([0, 0, 0, 1] * 250 + [1, 1, 1, 0] * 250)
+    >>> np.flatnonzero(levels).tolist(), detector.estimate
+    ([1024], 0.7333333333333333)
+    """
+
+    code: ClassVar[int] = kswin_jit.CODE
+    _jit: ClassVar[Any] = kswin_jit
+    _constants: ClassVar[slice] = slice(WINDOW, SORTED)
+
+    __slots__ = ("delta", "direction", "recent", "seed", "window")
+
+    def __init__(
+        self,
+        *,
+        delta: float = 0.005,
+        window: int = 100,
+        recent: int = 30,
+        direction: Literal["up", "both"] = "up",
+        seed: int = 1,
+    ) -> None:
+        params.number("delta", delta, above=0, below=1)
+        params.whole("window", window, least=10, most=100_000)
+        params.whole("recent", recent, least=5, most=int(window) // 2)
+        params.choice("direction", direction, ("up", "both"))
+        params.whole("seed", seed, least=0)
+        self.delta = delta
+        self.window = window
+        self.recent = recent
+        self.direction = direction
+        self.seed = seed
+        super().__init__()
+
+    def rules(self) -> NDArray[np.float64]:
+        """Give the least distance, times ``recent``, that is too far, and 1.0 where a fall is a drift, too."""
+        return np.array(
+            [least_distance(int(self.recent), float(self.delta)), self.direction == "both"], dtype=np.float64
+        )
+
+    def new_rows(self, n: int) -> NDArray[np.float64]:
+        """Make a table of n detectors that have seen nothing; each draws its own random numbers."""
+        return kswin_jit.new_table(n, window=int(self.window), recent=int(self.recent), seed=int(self.seed))
+
+    @property
+    def p_value(self) -> float:
+        """The p-value of the last test; 1.0 before the first. After a drift the window must fill before the next."""
+        return float(p_values(self._table[:1, DISTANCE], int(self.recent))[0])
+
+    def _sound(self, row: NDArray[np.float64], fresh: NDArray[np.float64]) -> bool:
+        w, r = int(self.window), int(self.recent)
+        if (row != fresh)[WINDOW:KEY].any() or not counts(row[[HELD, NEXT, DRAWS, DISTANCE, KEY, KEY + 1]]):
+            return False
+        if row[HELD] > w or row[NEXT] >= w or row[DISTANCE] > r or row[DRAWS] % r != 0 or row[DRAWS] >= 2**52:
+            return False
+        if row[KEY : KEY + 2].max() >= 2**32:
+            return False
+        held, newest = int(row[HELD]), int(row[NEXT]) - 1
+        values, order, marks, deck = np.split(row[SORTED:], [w, 2 * w, 3 * w])
+        slots = np.arange(newest, newest - held, -1) % w  # of the window, newest first
+        expected = np.zeros(w)
+        expected[slots[:r]] = 1.0
+        return bool(
+            (np.sort(order[:held]) == np.sort(slots)).all()
+            and (np.diff(values[:held]) >= 0.0).all()
+            and (marks == expected).all()
+            and (np.sort(deck) == np.arange(w - r)).all()
+        )
+
+
+@lru_cache
+def least_distance(recent: int, delta: float) -> int:
+    """Give the least distance of two samples of ``recent`` values, times ``recent``, whose p-value is at most delta.
+
+    >>> least_distance(30, 0.005)
+    13
+    """
+    return int(np.argmax(p_values(np.arange(recent + 1.0), recent) <= delta))
+
+
+def p_values(distance: NDArray[np.float64], recent: int) -> NDArray[np.float64]:
+    """Give the p-values of distances, times ``recent``, of two samples of ``recent`` values.
+
+    >>> p_values(np.array([0, 13, 14]), 30).round(4).tolist()
+    [1.0, 0.0045, 0.0016]
+    """
+    from scipy.stats import kstwo
+
+    return np.asarray(kstwo.sf(distance / recent, np.round(recent / 2)), dtype=np.float64)

@@ -1,0 +1,363 @@
+"""What all forests share: a pool of trees in shards, members, detectors and threads.
+
+A forest is a resampling rule and a replacement rule. Its class says which, in a ``Plan``; the rest is here.
+"""
+
+import os
+from abc import abstractmethod
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from itertools import combinations, pairwise
+from math import comb
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thalweg.core import door, params
+from thalweg.core.classifier import Classifier, Floats, Ints
+from thalweg.core.protocols import State
+from thalweg.core.schema import Schema
+from thalweg.detectors.detector import Detector
+from thalweg.forests import members_jit as m
+from thalweg.forests.forest_jit import play, write_all
+from thalweg.forests.view import Explanation, Member, explain, importances, look, permuted
+from thalweg.jit.random import seeded
+from thalweg.trees.picture import View
+from thalweg.trees.pool import Pool, Rules
+
+SHARDS = 8
+"""A forest's trees lie in up to so many pools, at least eight members in each, which threads can take on at once."""
+_WORTH_A_THREAD = 4_000  # steps of a member
+_LISTED = 20  # patches: up to so many features all subsets are listed, and dealt out like cards
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """What makes a forest the forest it is. The words are explained in members_jit.py."""
+
+    rules: Rules
+    sampling: int = m.POISSON
+    rate: float = 1.0
+    votes: int = m.EQUAL
+    replace: int = m.NEVER
+    drift: Detector | None = None
+    warning: Detector | None = None
+    detect_before: bool = False
+    background_sampled: bool = False
+    feed_always: bool = False
+    codes: bool = False
+    gamma: float = 0.0
+    variant: int = m.PLAIN
+    patches: bool = False
+    """Has each tree a patch of ``rules.subspace`` features, instead of each leaf?"""
+
+    @property
+    def apart(self) -> bool:
+        """Do members not look at each other?"""
+        return self.replace != m.WORST and self.sampling != m.BOOST
+
+    def to_array(self) -> Floats:
+        """The numbers that compiled code reads."""
+        how = np.zeros(m.RULES)
+        how[m.SAMPLING], how[m.RATE], how[m.VOTES], how[m.REPLACE] = self.sampling, self.rate, self.votes, self.replace
+        how[m.WARN] = -1 if self.warning is None else self.warning.code
+        how[m.DRIFT] = -1 if self.drift is None else self.drift.code
+        how[m.BEFORE], how[m.BACK_POISSON] = self.detect_before, self.background_sampled
+        how[m.ALL_FED], how[m.CODES] = self.feed_always, self.codes
+        how[m.GAMMA], how[m.VARIANT] = self.gamma, self.variant
+        return how
+
+
+@dataclass(frozen=True, slots=True)
+class _Shard:
+    """Some members and the pool their trees lie in."""
+
+    pool: Pool
+    members: Floats
+    dice: NDArray[np.uint64]
+    warn: Floats
+    drift: Floats
+
+
+class Forest(Classifier):
+    """A pool of trees, a rule that samples rows for each, and a rule that replaces the failing."""
+
+    missing = "native"
+    bounded: ClassVar[bool] = False
+
+    __slots__ = ("_apart", "_arrays", "_detector_rules", "_how", "_odds", "_plan", "_shards")
+
+    size: int
+    n_jobs: int
+    seed: int
+    limit_bytes: int | None
+
+    @abstractmethod
+    def _make_plan(self, d: int) -> Plan:
+        """Say what the forest is made of, for records of d features."""
+
+    # -- what a learner writes ----------------------------------------------------------------------------------------
+
+    def _start(self, schema: Schema) -> None:
+        plan, size = self._make_plan(schema.n_features), int(self.size)
+        seeds = seeded(self.seed, 3 * size)
+        arrays = _new_members(plan, size) | {"dice": seeds[2 * size :].copy()}
+        patches = _deal(plan, schema.n_features, size, self.seed) if plan.patches else None
+        pools = []
+        for part in _parts(plan, size):
+            trees = np.concatenate([seeds[:size][part], seeds[size : 2 * size][part]])
+            own = None if patches is None else np.concatenate([patches[part], patches[part]])
+            try:
+                rules = self._share(plan, arrays)
+                pools.append(Pool(rules, schema, len(trees), trees, patches=own, need=_need(plan)))
+            except ValueError as error:
+                sentence = f"limit_bytes {self.limit_bytes} is too small: in each part of the forest {error}"
+                raise ValueError(sentence) from None
+        self._settle_in(plan, schema, arrays, pools)
+
+    def _adopt(self, tables: State, schema: Schema) -> None:
+        size = int(self.size)
+        names = ("members", "dice", "warn", "drift")
+        arrays = {name: tables[name] for name in names}
+        plan = self._make_plan(schema.n_features)
+        if plan.rules.subspace is not None and tables["watched.0"].ndim == 3:  # it was chosen for the first features
+            plan = replace(plan, rules=replace(plan.rules, subspace=max(1, tables["watched.0"].shape[1])))
+        _check_members(plan, arrays, size)
+        pools = []
+        for g, part in enumerate(_parts(plan, size)):
+            own = {name: tables[f"{name}.{g}"] for name in Pool.TABLES}
+            trees = 2 * (part.stop - part.start)
+            pools.append(Pool.adopt(self._share(plan, arrays), own, schema, trees, need=_need(plan)))
+            if (len(pools[-1].layout) > 2) != plan.patches:
+                raise ValueError("its tables do not fit each other")
+        self._settle_in(plan, schema, arrays, pools)
+
+    def _settle_in(self, plan: Plan, schema: Schema, arrays: dict[str, Any], pools: list[Pool]) -> None:
+        self._plan, self._arrays = plan, arrays
+        self._how, self._odds = plan.to_array(), m.odds(plan.rate)
+        self._detector_rules = [np.zeros(1) if d is None else d.rules() for d in (plan.warning, plan.drift)]
+        self._shards = [
+            _Shard(pool, *(arrays[name][part] for name in ("members", "dice", "warn", "drift")))
+            for pool, part in zip(pools, _parts(plan, int(self.size)), strict=True)
+        ]
+        self._look_over(schema)
+
+    def _share(self, plan: Plan, arrays: dict[str, Any]) -> Rules:
+        """The rules of one pool: each shard gets the same part of the memory."""
+        if self.limit_bytes is None:
+            return replace(plan.rules, limit_bytes=None)
+        left = int(self.limit_bytes) - sum(a.nbytes for a in arrays.values())
+        return replace(plan.rules, limit_bytes=max(0, left) // len(_parts(plan, int(self.size))))
+
+    def _look_over(self, schema: Schema) -> None:
+        """May members play a chunk one after the other? Not where they share a memory, or meet values in turn."""
+        self._apart = self._plan.apart and self.limit_bytes is None and not any(f.open for f in schema.features)
+
+    def _play(self, X: Floats, y: Ints, w: Floats, events: Ints, out: Floats, known: int) -> None:
+        predictions = int((events >= 0).sum())
+        apart = self._apart or predictions == len(events)
+
+        def run(shard: _Shard) -> Floats:
+            sums = np.zeros((predictions, out.shape[1]))
+            self._play_shard(shard, X, y, w, events, sums, known, apart)
+            return sums
+
+        jobs = min(_jobs(self.n_jobs), len(self._shards))
+        if jobs > 1 and len(events) * int(self.size) >= _WORTH_A_THREAD:
+            with ThreadPoolExecutor(jobs) as threads:
+                parts = list(threads.map(run, self._shards))
+        else:
+            parts = [run(shard) for shard in self._shards]
+        if predictions:
+            for part in parts[1:]:  # always in this order: sums of floats depend on it
+                parts[0] += part
+            write_all(parts[0], y, events, known, out)
+
+    def _play_shard(
+        self, shard: _Shard, X: Floats, y: Ints, w: Floats, events: Ints, sums: Floats, known: int, apart: bool
+    ) -> None:
+        """Let the compiled routine play all steps; whenever it stops short, grow what it lacks and go on."""
+        pool, size, n = shard.pool, len(shard.members), len(events)
+        routine: Any = play
+        now = np.zeros(4 + sums.shape[1])
+        done = 0
+        while True:
+            votes = np.zeros((size + 1, pool.tally.shape[1] - 1))
+            notes = np.full((size, 4), -1, dtype=np.int64)
+            done = routine(
+                *pool.arguments, shard.members, shard.dice, self._odds, shard.warn, shard.drift, *self._detector_rules,
+                self._how, X, y, w, events, sums, now, votes, votes[size], notes, known, done, apart,
+            )  # fmt: skip
+            if done == size * n:
+                return
+            r = ~events[done % n if apart else done // size]
+            pool.make_room(X[r], 1 if self._plan.codes else int(y[r]))
+
+    def _extend(self, schema: Schema) -> None:
+        for shard in self._shards:
+            shard.pool.extend(schema)
+        self._look_over(schema)
+
+    def _rehearse(self) -> None:
+        for shard in self._shards[:1]:
+            shard.pool.rehearse()
+
+    def _tables(self) -> State:
+        tables = dict(self._arrays)
+        for g, shard in enumerate(self._shards):
+            own = shard.pool.compact() if self._apart else shard.pool.tables()
+            tables |= {f"{name}.{g}": table for name, table in own.items()}
+        return tables
+
+    @property
+    def state_bytes(self) -> int:
+        """Bytes of all tables of the model."""
+        return sum(self.memory().values()) if self._started else 0
+
+    # -- looking at it ------------------------------------------------------------------------------------------------
+
+    @property
+    def members(self) -> list[Member]:
+        """Each member as it is now: depth and leaves of its tree, accuracy, age, warnings and drifts.
+
+        >>> from thalweg import SEA, AdaptiveRandomForest
+        >>> chunk = SEA(seed=1).read(5_000)
+        >>> forest = AdaptiveRandomForest(size=3).partial_fit(chunk.X, chunk.y)
+        >>> [member.drifts for member in forest.members]
+        [0, 0, 0]
+        """
+        return [look(t, view, row) for t, (view, row, _) in enumerate(self._views())]
+
+    @property
+    def replacements(self) -> list[tuple[int, int]]:
+        """When trees were replaced: (rows learned before, member), in order of time; the latest 18 of each member."""
+        found = []
+        for t, row in enumerate(self._arrays["members"] if self._started else ()):
+            n = int(row[m.DRIFTS])
+            found += [(int(at), t) for at in row[m.REPLACED : m.REPLACED + min(n, m.KEPT)]]
+        return sorted(found)
+
+    def importances(self, X: Any = None, y: Any = None, *, repeats: int = 3, seed: int = 1) -> dict[str, float]:
+        """How much each feature matters, greatest first.
+
+        Without a window: its part in what all splits gain. With one, rows X with labels y: how much accuracy is lost
+        when the feature's values are shuffled among the rows.
+
+        >>> from thalweg import SEA, OnlineBagging
+        >>> chunk = SEA(seed=1, noise=0.0).read(20_000)
+        >>> found = OnlineBagging(size=3).partial_fit(chunk.X, chunk.y).importances()
+        >>> list(found)[-1], round(sum(found.values()), 6)
+        ('attrib3', 1.0)
+        """
+        views = [(view, 1.0) for view, _, _ in self._views()]
+        if X is None and y is None:
+            return importances(views)
+        params.whole("repeats", repeats, least=1)
+        params.whole("seed", seed, least=0)
+        return permuted(self, X, y, repeats, seed)
+
+    def explain_one(self, x: Any) -> Explanation:
+        """Say why: the rule that fired in each tree, and what each feature added to the probability of each class.
+
+        >>> from thalweg import SEA, OnlineBagging
+        >>> chunk = SEA(seed=1, noise=0.0).read(20_000)
+        >>> forest = OnlineBagging(size=3).partial_fit(chunk.X, chunk.y)
+        >>> why = forest.explain_one(chunk.X[0])
+        >>> why.label == forest.predict_one(chunk.X[0])
+        True
+        """
+        views = self._views()
+        X, _ = door.one_row(x, self._schema, missing=True, learning=False)
+        return explain(self, X, self.predict_proba_one(x), views)
+
+    def memory(self) -> dict[str, int]:
+        """Bytes of the model by part."""
+        if not self._started:
+            return {}
+        pools = [shard.pool for shard in self._shards]
+        return {
+            "nodes": sum(p.nodes.nbytes + p.tally.nbytes for p in pools),
+            "leaves": sum(p.stats.nbytes + p.watched.nbytes for p in pools),
+            "detectors": self._arrays["warn"].nbytes + self._arrays["drift"].nbytes,
+            "members": self._arrays["members"].nbytes + self._arrays["dice"].nbytes,
+            "layout": sum(p.layout.nbytes + p.rng.nbytes + p.head.nbytes for p in pools),
+        }
+
+    def _say(self, row: Floats) -> float:
+        """The weight of a member's vote."""
+        one = getattr(m.say, "py_func", m.say)  # not worth compiling for one number
+        return float(one(row.reshape(1, -1), self._how, 0))
+
+    def _views(self) -> list[tuple[View, Floats, Pool]]:
+        """The tree of each member, with its row of ``members``."""
+        if not self._started or self._schema is None:
+            raise ValueError("the forest has not seen a row yet: nothing to look at")
+        labels = ("0", "1") if self._plan.codes else self._labels.values
+        return [
+            (View(shard.pool.nodes, shard.pool.tally, int(row[m.FORE]), self._schema, labels), row, shard.pool)
+            for shard in self._shards
+            for row in shard.members
+        ]
+
+
+def _need(plan: Plan) -> int:
+    """How many trees one step teaches."""
+    return 1 if plan.warning is None else 2
+
+
+def _parts(plan: Plan, size: int) -> list[slice]:
+    """The members of each shard. It depends on the size alone, never on the number of threads."""
+    n = min(SHARDS, -(-size // 8)) if plan.apart else 1
+    ends = [size * g // n for g in range(n + 1)]
+    return [slice(a, b) for a, b in pairwise(ends)]
+
+
+def _new_members(plan: Plan, size: int) -> dict[str, Any]:
+    members = np.zeros((size, m.COLUMNS))
+    for part in _parts(plan, size):
+        n = part.stop - part.start
+        members[part, m.FORE], members[part, m.BACK] = np.arange(n), np.arange(n) + n
+    members[:, m.ALPHA] = members[:, m.EXPERT] = 1.0 / size
+    rows = [np.zeros((size, 1)) if d is None else d.new_rows(size) for d in (plan.warning, plan.drift)]
+    return {"members": members, "warn": rows[0], "drift": rows[1]}
+
+
+def _check_members(plan: Plan, arrays: dict[str, Any], size: int) -> None:
+    """Refuse tables that no forest of this plan could have."""
+    fresh = _new_members(plan, size) | {"dice": seeded(0, size)}
+    for name, table in fresh.items():
+        given = arrays[name]
+        if given.dtype != table.dtype or given.shape != table.shape or not given.flags.c_contiguous:
+            raise ValueError(f"its table {name!r} has another type or shape")
+    members = arrays["members"]
+    grows = members[:, m.GROWS] > (plan.warning is not None)
+    if not np.isfinite(members).all() or grows.any() or (members < -1).any():
+        raise ValueError("its table 'members' holds what no forest could")
+    for part in _parts(plan, size):
+        trees = np.sort(members[part, m.FORE : m.BACK + 1], axis=None)
+        if not np.array_equal(trees, np.arange(len(trees))) or (members[part, m.DRIFTS] % 1).any():
+            raise ValueError("its table 'members' holds what no forest could")
+    for name, detector in (("warn", plan.warning), ("drift", plan.drift)):
+        if detector is not None and not all(detector.fits(arrays[name][t : t + 1]) for t in range(size)):
+            raise ValueError(f"its table {name!r} holds what no {type(detector).__name__} could")
+
+
+def _deal(plan: Plan, d: int, size: int, seed: int) -> Ints:
+    """Give each member a patch of k of d features: few features, all subsets in turn; many, subsets at random."""
+    k = int(plan.rules.subspace or d)
+    draw = np.random.default_rng([seed, d])
+    if d <= _LISTED:
+        listed = list(combinations(range(d), k))
+        rounds = -(-size // comb(d, k))
+        cards = [listed[i % len(listed)] for i in draw.permutation(rounds * len(listed))[:size]]
+    else:
+        cards = [tuple(draw.choice(d, k, replace=False)) for _ in range(size)]
+    patches = np.zeros((size, d), dtype=np.int64)
+    for t, chosen in enumerate(cards):
+        patches[t, list(chosen)] = 1
+    return patches
+
+
+def _jobs(n_jobs: int) -> int:
+    return (os.cpu_count() or 1) if n_jobs == -1 else int(n_jobs)
