@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from thalweg import Agrawal, Chunk, DriftStream, Feature, RandomRBF, Schema, paper_stream
+from thalweg import Agrawal, Chunk, DriftStream, Feature, RandomRBF, Schema, Text, load_dataset, paper_stream
 
 ROWS = 50_000
 
@@ -42,6 +42,10 @@ class Records:
         """Read what ``save`` wrote."""
         schema = Schema.from_json((folder / "schema.json").read_bytes())
         return cls((folder / "name").read_text(), schema, np.load(folder / "X.npy"), np.load(folder / "y.npy"))
+
+    def first(self, rows: int) -> "Records":
+        """Give the first rows alone."""
+        return Records(self.name, self.schema, self.X[:rows], self.y[:rows])
 
     def named_rows(self) -> Iterator[list[Any]]:
         """Give the rows as Python values: numbers, and the names of nominal values."""
@@ -90,6 +94,25 @@ def paper(name: str, rows: int) -> Records:
     """Draw the first rows of a paper's stream."""
     stream = paper_stream(name, rows=rows)
     return _records(name, stream.schema, stream.take(rows))
+
+
+def covtype(rows: int) -> Records | None:
+    """Read the first rows of Covtype; None when it is not there."""
+    beside = Path(__file__).resolve().parents[2] / "shared" / "data"
+    os.environ.setdefault("THALWEG_DATA", str(beside))
+    try:
+        stream = load_dataset("covtype")
+    except FileNotFoundError:
+        return None
+    chunk = stream.take(rows)
+    names = tuple(Feature(f.name) for f in stream.schema.features)
+    return Records("Covtype", Schema(names, classes=tuple(sorted(set(chunk.y.tolist())))), chunk.X, chunk.y)
+
+
+def text(words: int) -> Records:
+    """Draw short messages: many features, most of them zero."""
+    stream = Text(words=words, seed=1)
+    return _records(f"Text of {words:,} words", stream.schema, stream.take(5_000))
 
 
 def _records(name: str, schema: Schema, chunk: Chunk) -> Records:

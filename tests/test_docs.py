@@ -32,7 +32,7 @@ def test_every_public_class_and_function_has_an_example() -> None:
 
 def examples() -> list[tuple[str, int, str]]:
     found = []
-    for page in ("README.md", "docs/guide.md"):
+    for page in ("README.md", "docs/guide.md", "docs/forests.md"):
         blocks = re.findall(r"```python\n(.*?)```", (ROOT / page).read_text("utf-8"), re.DOTALL)
         found += [(page, i + 1, block) for i, block in enumerate(blocks)]
     return found
@@ -45,8 +45,8 @@ def test_examples_in_pages(page: str, number: int, code: str, tmp_path: Path, mo
 
 
 def test_the_pages_have_examples() -> None:
-    assert {page for page, _, _ in examples()} == {"README.md", "docs/guide.md"}
-    assert len(examples()) == 7
+    assert {page for page, _, _ in examples()} == {"README.md", "docs/guide.md", "docs/forests.md"}
+    assert len(examples()) == 9
 
 
 def test_links_between_pages_lead_somewhere() -> None:

@@ -588,7 +588,7 @@ def test_the_fuzzers_reach_the_good_cases_too() -> None:
         counts[tried(learner, lambda: learner.predict(X))] += 1
 
     count()
-    assert counts[True] >= 10
+    assert counts[True] >= 5
     assert counts[False] >= 50
 
 

@@ -16,6 +16,16 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 _HOME = {
+    "AVU": "active.avu",
+    "ActiveLearner": "active.learner",
+    "FixedUncertainty": "active.uncertainty",
+    "Random": "active.chance",
+    "SelectiveSampling": "active.chance",
+    "Split": "active.chance",
+    "Strategy": "active.strategy",
+    "VariableRandomisedUncertainty": "active.uncertainty",
+    "VariableUncertainty": "active.uncertainty",
+    "Vote": "baselines.vote",
     "StreamingRandomPatches": "forests.srp",
     "OnlineSmoothBoost": "forests.smooth_boost",
     "OnlineBagging": "forests.bagging",
@@ -34,10 +44,12 @@ _HOME = {
     "DelayedLabels": "streams.transforms.noise",
     "DriftStream": "streams.drift",
     "EDDM": "detectors.eddm",
+    "ExtremelyFastDecisionTree": "trees.efdt",
     "Feature": "core.schema",
     "FeatureDrift": "streams.transforms.features",
     "HDDMA": "detectors.hddm_a",
     "HDDMW": "detectors.hddm_w",
+    "HoeffdingAdaptiveTree": "trees.adaptive",
     "HoeffdingTree": "trees.hoeffding",
     "HyperCube": "streams.generators.hyper_cube",
     "Hyperplane": "streams.generators.hyperplane",
@@ -82,6 +94,7 @@ _HOME = {
 
 __all__ = [
     "ADWIN",
+    "AVU",
     "DDM",
     "EDDM",
     "HDDMA",
@@ -91,6 +104,7 @@ __all__ = [
     "SEA",
     "STAGGER",
     "ARFFStream",
+    "ActiveLearner",
     "AdaptiveRandomForest",
     "Agrawal",
     "ArrayStream",
@@ -101,8 +115,11 @@ __all__ = [
     "Classifier",
     "DelayedLabels",
     "DriftStream",
+    "ExtremelyFastDecisionTree",
     "Feature",
     "FeatureDrift",
+    "FixedUncertainty",
+    "HoeffdingAdaptiveTree",
     "HoeffdingTree",
     "HyperCube",
     "Hyperplane",
@@ -124,13 +141,20 @@ __all__ = [
     "PageHinkley",
     "ParquetStream",
     "PriorDrift",
+    "Random",
     "RandomRBF",
     "RandomTree",
     "RecurringDrift",
     "Schema",
+    "SelectiveSampling",
     "Sine",
+    "Split",
+    "Strategy",
     "StreamingRandomPatches",
     "Text",
+    "VariableRandomisedUncertainty",
+    "VariableUncertainty",
+    "Vote",
     "Waveform",
     "__version__",
     "check_classifier",
@@ -147,9 +171,15 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
+    from thalweg.active.avu import AVU
+    from thalweg.active.chance import Random, SelectiveSampling, Split
+    from thalweg.active.learner import ActiveLearner
+    from thalweg.active.strategy import Strategy
+    from thalweg.active.uncertainty import FixedUncertainty, VariableRandomisedUncertainty, VariableUncertainty
     from thalweg.baselines.majority import MajorityClass
     from thalweg.baselines.naive_bayes import NaiveBayes
     from thalweg.baselines.no_change import NoChange
+    from thalweg.baselines.vote import Vote
     from thalweg.checks import check_classifier, check_detector, check_stream
     from thalweg.core.chunk import Chunk
     from thalweg.core.classifier import Classifier
@@ -200,10 +230,12 @@ if TYPE_CHECKING:
     from thalweg.streams.transforms.priors import Imbalance, PriorDrift
     from thalweg.streams.transforms.recurring import RecurringDrift
     from thalweg.streams.write import write_stream
+    from thalweg.trees.adaptive import HoeffdingAdaptiveTree
+    from thalweg.trees.efdt import ExtremelyFastDecisionTree
     from thalweg.trees.hoeffding import HoeffdingTree
 
 
-_PACKAGES = ("checks", "compat", "detectors", "evaluate", "registry", "streams")
+_PACKAGES = ("active", "checks", "compat", "detectors", "evaluate", "registry", "streams")
 
 
 def __getattr__(name: str) -> Any:

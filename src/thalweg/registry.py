@@ -45,6 +45,10 @@ LEARNERS = _table(
     adwin_bagging=Entry("forests.bagging:OnlineBagging", "the same, the worst replaced at a drift", {"drift": "adwin"}),
     smooth_boost=Entry("forests.smooth_boost:OnlineSmoothBoost", "each tree learns what those before get wrong"),
     hoeffding_tree=Entry("trees.hoeffding:HoeffdingTree", "decision tree that grows from a stream"),
+    hoeffding_adaptive_tree=Entry(
+        "trees.adaptive:HoeffdingAdaptiveTree", "Hoeffding tree that replaces branches whose errors rise"
+    ),
+    efdt=Entry("trees.efdt:ExtremelyFastDecisionTree", "tree that splits early and reviews its splits"),
     naive_bayes=Entry("baselines.naive_bayes:NaiveBayes", "independent features, Gaussians and counts"),
     majority=Entry("baselines.majority:MajorityClass", "always the most frequent class so far"),
     no_change=Entry("baselines.no_change:NoChange", "always the previous label"),
@@ -97,7 +101,18 @@ DETECTORS = _table(
     kswin=Entry("detectors.kswin:KSWIN", "window, newest and older values by the test of Kolmogorov and Smirnov"),
 )
 
+STRATEGIES = _table(
+    random=Entry("active.chance:Random", "labels by chance"),
+    fixed=Entry("active.uncertainty:FixedUncertainty", "labels where the certainty is below a threshold"),
+    vu=Entry("active.uncertainty:VariableUncertainty", "the same, the threshold moves: about half of the rows"),
+    vru=Entry("active.uncertainty:VariableRandomisedUncertainty", "the same, the threshold trembles"),
+    selective=Entry("active.chance:SelectiveSampling", "by chance, more likely where the certainty is low"),
+    split=Entry("active.chance:Split", "some by chance, the others by a moving threshold"),
+    avu=Entry("active.avu:AVU", "moving threshold, and the rest of the budget by chance"),
+)
+
 _OTHER_CLASSES = (
+    "baselines.vote:Vote", "active.learner:ActiveLearner",
     "streams.drift:DriftStream", "streams.csv:CSVStream", "streams.generators.bayes_net:BayesNetStream",
     "streams.arrow_files:ParquetStream",
     "streams.arrow_files:ArrowStream",
@@ -146,7 +161,7 @@ def parameters(cls: type) -> dict[str, Any]:
 
 def find_class(name: str) -> type:
     """Find a class of the library by its own name, for a snapshot."""
-    homes = [e.home for table in (LEARNERS, STREAMS, DETECTORS) for e in table.values()]
+    homes = [e.home for table in (LEARNERS, STREAMS, DETECTORS, STRATEGIES) for e in table.values()]
     for home in [*homes, *_OTHER_CLASSES]:
         if home.endswith(f":{name}"):
             return Entry(home, "").cls

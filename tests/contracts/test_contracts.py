@@ -1,9 +1,28 @@
 """Every registered class keeps every promise: registry × checks."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 
-from thalweg import SEA, CSVStream, DriftStream, Feature, HoeffdingTree, ParquetStream, Schema, checks, registry
+from thalweg import (
+    SEA,
+    AdaptiveRandomForest,
+    CSVStream,
+    DriftStream,
+    Feature,
+    HoeffdingTree,
+    LeveragingBagging,
+    MajorityClass,
+    NoChange,
+    OnlineSmoothBoost,
+    ParquetStream,
+    Schema,
+    StreamingRandomPatches,
+    Vote,
+    checks,
+    registry,
+)
 
 FILES = ("csv", "csv with a schema", "parquet")
 STREAMS = (*registry.STREAMS, "drift", *FILES)
@@ -34,7 +53,20 @@ def makers(tmp_path_factory):
     }
 
 
-LEARNERS = {name: entry.make for name, entry in registry.LEARNERS.items()} | {
+def small(entry):
+    """Make a learner; a forest with few members, which is quick."""
+    return entry.make(size=10) if "size" in registry.parameters(entry.cls) else entry.make()
+
+
+EAGER = {"grace_period": 15, "delta": 0.3, "tau": 0.3}
+
+LEARNERS = {name: partial(small, entry) for name, entry in registry.LEARNERS.items()} | {
+    "eager forest": lambda: AdaptiveRandomForest(size=9, drift="ddm", warning="adwin(delta=0.5)", **EAGER),
+    "eager forest, limited": lambda: AdaptiveRandomForest(size=3, limit_bytes=300_000, **EAGER),
+    "eager patches": lambda: StreamingRandomPatches(size=9, subspace=2, drift="hddm-w", warning="none", **EAGER),
+    "eager bagging with codes": lambda: LeveragingBagging(size=5, codes=True, sampling="missed", **EAGER),
+    "eager boosting": lambda: OnlineSmoothBoost(size=4, weights="exp", **EAGER),
+    "vote": lambda: Vote(learners=(HoeffdingTree(**EAGER), NoChange(), MajorityClass()), weights=(2, 1, 1)),
     "eager tree": lambda: HoeffdingTree(grace_period=20, delta=0.2, tau=0.2),
     "eager tree, subspace, Gini": lambda: HoeffdingTree(
         grace_period=15, delta=0.3, tau=0.3, subspace=2, criterion="gini", limit_bytes=60_000

@@ -41,7 +41,7 @@ class Classifier(Estimator):
     learner that goes its own way.
     """
 
-    missing: ClassVar[Literal["reject", "native"]] = "reject"
+    missing: Literal["reject", "native"] = "reject"
     """What NaN gets: a sentence, or the learner's own rule for missing values."""
     bounded: ClassVar[bool] = False
     """Does the state stay bounded however long the stream is?"""

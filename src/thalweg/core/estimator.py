@@ -21,7 +21,7 @@ from thalweg.core.schema import Schema
 class Estimator(ABC):
     """What scikit-learn expects of a classifier, in terms of a stream learner's own verbs."""
 
-    missing: ClassVar[Literal["reject", "native"]]
+    missing: Literal["reject", "native"]
     blind: ClassVar[bool]
 
     __slots__ = ("__dict__", "__weakref__", "_labels", "_schema", "_started")

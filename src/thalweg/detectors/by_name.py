@@ -19,7 +19,7 @@ def make_detector(argument: str, value: Any) -> Detector | None:
     >>> make_detector("drift", "adwin(delta=0.01)")
     ADWIN(delta=0.01)
     """
-    if value is None or value == "none":
+    if value is None or (isinstance(value, str) and value == "none"):
         return None
     if isinstance(value, Detector):
         return type(value)(**value.get_params())

@@ -26,6 +26,10 @@ class Plan(NamedTuple):
     events: Ints
     late: int
     """So many rows before those of the chunk are old ones, whose labels are due now."""
+    held: Ints
+    """The rows of the chunk whose labels come later."""
+    never: Ints
+    """The rows of the chunk whose labels never come."""
 
 
 @final
@@ -74,22 +78,30 @@ class Pending:
         asked = np.flatnonzero(w > 0.0)
         when = np.concatenate([2 * moment[ripe], 2 * asked + 1])
         events = np.concatenate([~place[ripe], late + asked])[np.argsort(when, kind="stable")]
+        never = ~(due < np.inf) & (w > 0.0)
+        keep = (w > 0.0) & ~never
+        keep[ripe[ripe >= old] - old] = False
         plan = Plan(
             np.concatenate([self._X[self._slots[taken]].reshape(late, *chunk.X.shape[1:]), chunk.X]),
             np.concatenate([self._codes[taken], codes]),
             np.concatenate([self._w[taken], w]),
             events,
             late,
+            np.flatnonzero(keep),
+            np.flatnonzero(never),
         )
         self._drop(taken)
-        never = ~(due < np.inf) & (w > 0.0)
-        keep = (w > 0.0) & ~never
-        keep[ripe[ripe >= old] - old] = False
         self._hold(chunk.X[keep], codes[keep], w[keep], due[keep])
         self.never += int(np.count_nonzero(never))
         self._rows += n
         self._clock = float(clock[-1])
         return plan
+
+    def keep(self, plan: Plan, asked: NDArray[np.bool_]) -> None:
+        """Of the rows of the plan just made keep those whose label was asked for: the others wait for nothing."""
+        if not asked.all():
+            self._drop(len(self) - len(plan.held) + np.flatnonzero(~asked[plan.held]))
+            self.never -= int(np.count_nonzero(~asked[plan.never]))
 
     def _times(self, chunk: Chunk) -> tuple[Floats, Floats]:
         """Give the clock at each row, and when the label of each row is due."""

@@ -118,16 +118,25 @@ class Run:
             assert self.labels is not None
             y = self.labels.to_array()[plan.codes]
             proba = self._timed(learner.play, plan.X, y, plan.events, plan.w)[plan.late :]
-            self.labels_used += int(np.count_nonzero(plan.events < 0))
+            learned = ~plan.events[plan.events < 0]
+            asked = self._asked(len(plan.X))
+            asked[: plan.late] = True  # of the older rows only those that were asked for have waited
+            self.labels_used += int(np.count_nonzero(asked[learned]))
+            self.pending.keep(plan, asked[plan.late :])
         elif len(live) == n:
             proba = self._timed(learner.test_then_train, chunk.X, chunk.y, chunk.w)
-            self.labels_used += n
+            self.labels_used += int(np.count_nonzero(self._asked(n)))
         else:  # rows of weight 0 are neither predicted nor learned
             part = self._timed(learner.test_then_train, chunk.X[live], np.asarray(chunk.y)[live], w[live])
             proba = np.zeros((n, part.shape[1]))
             proba[live] = part
-            self.labels_used += len(live)
+            self.labels_used += int(np.count_nonzero(self._asked(len(live))))
         return self._arrange(proba, n)
+
+    def _asked(self, n: int) -> NDArray[np.bool_]:
+        """Of which rows of the last call was the label used: a learner that asks for labels tells, others use all."""
+        asked = getattr(self.learner, "asked_rows", None)
+        return np.ones(n, dtype=np.bool_) if asked is None else asked
 
     def _timed(self, verb: Callable[..., Floats], *rows: Any) -> Floats:
         cpu, wall = time.process_time(), time.perf_counter()

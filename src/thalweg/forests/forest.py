@@ -23,6 +23,7 @@ from thalweg.forests import members_jit as m
 from thalweg.forests.forest_jit import play, write_all
 from thalweg.forests.view import Explanation, Member, explain, importances, look, permuted
 from thalweg.jit.random import seeded
+from thalweg.trees.leaf_jit import PATCH
 from thalweg.trees.picture import View
 from thalweg.trees.pool import Pool, Rules
 
@@ -73,6 +74,8 @@ class Plan:
 class _Shard:
     """Some members and the pool their trees lie in."""
 
+    first: int
+    """The number of its first member."""
     pool: Pool
     members: Floats
     dice: NDArray[np.uint64]
@@ -105,15 +108,23 @@ class Forest(Classifier):
         arrays = _new_members(plan, size) | {"dice": seeds[2 * size :].copy()}
         patches = _deal(plan, schema.n_features, size, self.seed) if plan.patches else None
         pools = []
-        for part in _parts(plan, size):
+        parts, least = _parts(plan, size), 0
+        for part in parts:
             trees = np.concatenate([seeds[:size][part], seeds[size : 2 * size][part]])
             own = None if patches is None else np.concatenate([patches[part], patches[part]])
-            try:
-                rules = self._share(plan, arrays)
+            rules = self._share(plan, arrays)
+            free = Pool(replace(rules, limit_bytes=None), schema, len(trees), trees, patches=own, need=_need(plan))
+            least = max(least, free.least_bytes)
+            if rules.limit_bytes is None:
+                pools.append(free)
+            elif least <= rules.limit_bytes:
                 pools.append(Pool(rules, schema, len(trees), trees, patches=own, need=_need(plan)))
-            except ValueError as error:
-                sentence = f"limit_bytes {self.limit_bytes} is too small: in each part of the forest {error}"
-                raise ValueError(sentence) from None
+        if len(pools) < len(parts):
+            least = least * len(parts) + sum(a.nbytes for a in arrays.values())
+            raise ValueError(
+                f"limit_bytes must be at least {least} for {schema.n_features} features and {size} members, "
+                f"got {self.limit_bytes}"
+            )
         self._settle_in(plan, schema, arrays, pools)
 
     def _adopt(self, tables: State, schema: Schema) -> None:
@@ -123,13 +134,15 @@ class Forest(Classifier):
         plan = self._make_plan(schema.n_features)
         if plan.rules.subspace is not None and tables["watched.0"].ndim == 3:  # it was chosen for the first features
             plan = replace(plan, rules=replace(plan.rules, subspace=max(1, tables["watched.0"].shape[1])))
+        if plan.patches and len(tables["layout.0"]) == PATCH:  # it began with so few features that trees see all
+            plan = replace(plan, patches=False, rules=replace(plan.rules, subspace=None))
         _check_members(plan, arrays, size)
         pools = []
         for g, part in enumerate(_parts(plan, size)):
             own = {name: tables[f"{name}.{g}"] for name in Pool.TABLES}
             trees = 2 * (part.stop - part.start)
             pools.append(Pool.adopt(self._share(plan, arrays), own, schema, trees, need=_need(plan)))
-            if (len(pools[-1].layout) > 2) != plan.patches:
+            if (len(pools[-1].layout) > PATCH) != plan.patches:
                 raise ValueError("its tables do not fit each other")
         self._settle_in(plan, schema, arrays, pools)
 
@@ -138,7 +151,7 @@ class Forest(Classifier):
         self._how, self._odds = plan.to_array(), m.odds(plan.rate)
         self._detector_rules = [np.zeros(1) if d is None else d.rules() for d in (plan.warning, plan.drift)]
         self._shards = [
-            _Shard(pool, *(arrays[name][part] for name in ("members", "dice", "warn", "drift")))
+            _Shard(part.start, pool, *(arrays[name][part] for name in ("members", "dice", "warn", "drift")))
             for pool, part in zip(pools, _parts(plan, int(self.size)), strict=True)
         ]
         self._look_over(schema)
@@ -180,7 +193,7 @@ class Forest(Classifier):
         """Let the compiled routine play all steps; whenever it stops short, grow what it lacks and go on."""
         pool, size, n = shard.pool, len(shard.members), len(events)
         routine: Any = play
-        now = np.zeros(4 + sums.shape[1])
+        now = np.zeros(4 + max(sums.shape[1], pool.tally.shape[1], int(y.max(initial=0)) + 1))
         done = 0
         while True:
             votes = np.zeros((size + 1, pool.tally.shape[1] - 1))
@@ -188,6 +201,7 @@ class Forest(Classifier):
             done = routine(
                 *pool.arguments, shard.members, shard.dice, self._odds, shard.warn, shard.drift, *self._detector_rules,
                 self._how, X, y, w, events, sums, now, votes, votes[size], notes, known, done, apart,
+                shard.first,
             )  # fmt: skip
             if done == size * n:
                 return
@@ -248,7 +262,7 @@ class Forest(Classifier):
         >>> chunk = SEA(seed=1, noise=0.0).read(20_000)
         >>> found = OnlineBagging(size=3).partial_fit(chunk.X, chunk.y).importances()
         >>> list(found)[-1], round(sum(found.values()), 6)
-        ('attrib3', 1.0)
+        ('x2', 1.0)
         """
         views = [(view, 1.0) for view, _, _ in self._views()]
         if X is None and y is None:
@@ -331,12 +345,19 @@ def _check_members(plan: Plan, arrays: dict[str, Any], size: int) -> None:
         if given.dtype != table.dtype or given.shape != table.shape or not given.flags.c_contiguous:
             raise ValueError(f"its table {name!r} has another type or shape")
     members = arrays["members"]
-    grows = members[:, m.GROWS] > (plan.warning is not None)
-    if not np.isfinite(members).all() or grows.any() or (members < -1).any():
+    counted = members[:, (m.GROWS, m.ROWS, m.BORN, m.BACK_BORN, m.WARNINGS, m.DRIFTS)]
+    signed = members[:, (m.HIT, m.PREFIX_HIT)]
+    if (
+        not np.isfinite(members).all()
+        or (np.delete(members, (m.HIT, m.PREFIX_HIT), axis=1) < 0.0).any()
+        or (np.abs(signed) > 1.0).any()
+        or (counted % 1.0).any()
+        or (members[:, m.GROWS] > (plan.warning is not None)).any()
+    ):
         raise ValueError("its table 'members' holds what no forest could")
     for part in _parts(plan, size):
         trees = np.sort(members[part, m.FORE : m.BACK + 1], axis=None)
-        if not np.array_equal(trees, np.arange(len(trees))) or (members[part, m.DRIFTS] % 1).any():
+        if not np.array_equal(trees, np.arange(len(trees))):
             raise ValueError("its table 'members' holds what no forest could")
     for name, detector in (("warn", plan.warning), ("drift", plan.drift)):
         if detector is not None and not all(detector.fits(arrays[name][t : t + 1]) for t in range(size)):

@@ -51,7 +51,7 @@ from thalweg.forests.members_jit import (
 from thalweg.jit.compile import called, compiled, hot, inlined
 from thalweg.jit.random import Seeds
 from thalweg.trees.leaf_jit import Floats, Ints, Watched
-from thalweg.trees.pool_jit import greatest, has_room, learn, vote
+from thalweg.trees.pool_jit import greatest, has_room, keeps, learn, vote
 from thalweg.trees.tables_jit import Nodes, Trees, find
 
 CHANGED, MARGIN, WEIGHT, VOTED = 0, 1, 2, 4
@@ -62,8 +62,12 @@ LEAF_AT, ABOVE, ANSWERED, BY_BAYES = 0, 1, 2, 3
 def play(nodes: Nodes, tally: Floats, stats: Floats, watched: Watched, layout: Ints, rng: Seeds, head: Ints,
          rules: Floats, members: Floats, dice: Seeds, odds: Floats, warn: Floats, drift: Floats, warn_rules: Floats,
          drift_rules: Floats, how: Floats, X: Floats, y: Ints, w: Floats, events: Ints, sums: Floats, now: Floats,
-         votes: Floats, logs: Floats, notes: Ints, known: int, start: int, apart: bool) -> int:  # fmt: skip
-    """Play member × event steps from ``start`` on; the number done is less than all when a table must grow first."""
+         votes: Floats, logs: Floats, notes: Ints, known: int, start: int, apart: bool,
+         first: int) -> int:  # fmt: skip
+    """Play member × event steps from ``start`` on; the number done is less than all when a table must grow first.
+
+    ``first``: the number of the first of these members in the forest.
+    """
     p = Trees(nodes, tally, stats, watched, layout, rng, head, rules)
     size, n = len(members), len(events)
     need = 1 + int(how[WARN] >= 0.0)
@@ -79,15 +83,15 @@ def play(nodes: Nodes, tally: Floats, stats: Floats, watched: Watched, layout: I
         fore = int(members[t, FORE])
         mine = votes[t]
         if e < 0:
-            label = code(t, y[r]) if how[CODES] > 0.0 else y[r]
+            label = code(first + t, y[r]) if how[CODES] > 0.0 else y[r]
             if not has_room(p, need, X, r, label):
                 return step
         if e >= 0 or notes[t, ANSWERED] != r:
             notes[t, LEAF_AT], notes[t, ABOVE] = find(p, fore, X, r, 0.0)
             notes[t, BY_BAYES] = vote(p, notes[t, LEAF_AT], notes[t, ABOVE], X, r, logs, mine)
         if e >= 0:
-            notes[t, ANSWERED] = r
-            add_votes(how, t, mine, say(members, how, t), sums, q)
+            notes[t, ANSWERED] = r if keeps(p, X, r) else -1
+            add_votes(how, first + t, mine, say(members, how, t), sums, q)
             if apart or t == size - 1:
                 q += 1
             continue
@@ -110,7 +114,7 @@ def play(nodes: Nodes, tally: Floats, stats: Floats, watched: Watched, layout: I
                 weight = chance * w[r] if role == 0 or how[BACK_POISSON] > 0.0 else w[r]
                 tree = fore if role == 0 else int(members[t, BACK])
                 i, _ = find(p, tree, X, r, weight)
-                learn(p, tree, i, seen, X, r, label, weight, by_fore, logs, mine)
+                learn(p, tree, i, 2 if how[CODES] > 0.0 else seen, X, r, label, weight, by_fore, logs, mine)
                 by_fore = False
         elif how[ALL_FED] == 0.0:
             continue
@@ -120,6 +124,8 @@ def play(nodes: Nodes, tally: Floats, stats: Floats, watched: Watched, layout: I
             continue
         if how[BEFORE] == 0.0:
             i, j = find(p, notes[t, LEAF_AT], X, r, 0.0)  # the leaf may have split
+            if j < 0:
+                j = notes[t, ABOVE]  # it has not
             vote(p, i, j, X, r, logs, mine)
             guess = greatest(mine)
             wrong = 1.0 if guess != label or mine[guess] == 0.0 else 0.0
@@ -131,9 +137,9 @@ def play(nodes: Nodes, tally: Floats, stats: Floats, watched: Watched, layout: I
                 replace(p, members, how, warn, drift, t)
         if how[REPLACE] == WORST and t == size - 1:
             if now[CHANGED] > 0.0:
-                t = worst(how, drift, size)
-                if t >= 0:
-                    replace(p, members, how, warn, drift, t)
+                failing = worst(how, drift, size)
+                if failing >= 0:
+                    replace(p, members, how, warn, drift, failing)
             now[CHANGED] = 0.0
     return size * n
 

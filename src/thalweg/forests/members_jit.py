@@ -61,6 +61,8 @@ def odds(rate: float) -> Floats:
         terms.append(total)
         k += 1
         p *= rate / k
+        if p < 1e-290:  # of a great rate: it must not stay 0
+            p = math.exp(k * math.log(rate) - rate - math.lgamma(k + 1.0))
     below = np.array([*terms, math.inf])
     guide = np.searchsorted(below, np.arange(GUIDE) / GUIDE, side="right")
     return np.concatenate([guide.astype(np.float64), below])

@@ -150,7 +150,8 @@ def explain(
     said: list[tuple[tuple[str, ...], Floats, float]] = []
     for t, (view, row, pool) in enumerate(views):
         votes = np.zeros(pool.tally.shape[1] - 1)
-        path = trace(*pool.arguments, view.root, X, 0, votes).tolist()
+        follow: Any = trace
+        path = follow(*pool.arguments, view.root, X, 0, votes).tolist()
         sides = [int(code(t, c)) for c in range(n)] if forest._plan.codes else range(n)
 
         def spread(counts: Floats, sides: Sequence[int] = sides) -> Floats:
@@ -169,7 +170,9 @@ def explain(
         base += weight * spread(counts[view.root])
         leaf += weight * (answer - spread(counts[path[-1]]))
         said.append((tuple(tests), answer, weight))
-    whole = sum(weight * answer.sum() for _, answer, weight in said) or 1.0
+    whole = sum(weight * answer.sum() for _, answer, weight in said)
+    if whole == 0.0:  # no tree has anything to say: all classes alike
+        base, whole = np.full(n, 1.0 / max(1, n)), 1.0
     order = sorted(range(schema.n_features), key=lambda f: -float(np.abs(added[f]).sum()))
     return Explanation(
         label=max(proba, key=lambda c: proba[c]) if proba else None,

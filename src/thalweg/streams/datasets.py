@@ -106,9 +106,10 @@ def dataset_path(name: str) -> Path:
     places = folders()
     now = f"which is {str(places['folder'])!r}" if places["folder"] else "which is not set"
     way = f"`thalweg data get {name}` fetches it from OpenML" if dataset.openml else "it cannot be fetched by name"
+    where = dataset.source if dataset.openml else f"{dataset.source}, {dataset.url}"
     raise FileNotFoundError(
         f"data set {name!r} must lie as {first} in the folder that {VARIABLE} names ({now}) or in {places['cache']}: "
-        f"{way}; it comes from: {dataset.source}, {dataset.url}"
+        f"{way}; it comes from: {where}"
     )
 
 

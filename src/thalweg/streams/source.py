@@ -85,7 +85,7 @@ class Source(ABC):
         >>> SEA(limit=10).read(100).X.shape
         (10, 3)
         """
-        if type(n) is not int or n < 0:
+        if type(n) is not int or not 0 <= n < 1 << 60:
             whole("n", n, least=0)
         if self._limit is not None:
             if self._given >= self._limit:

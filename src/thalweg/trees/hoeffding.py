@@ -1,6 +1,5 @@
 """A decision tree that grows from a stream: Hoeffding's bound says when a leaf has seen enough to split."""
 
-from pathlib import Path
 from typing import Any, Literal, final
 
 from thalweg.core import params
@@ -9,12 +8,12 @@ from thalweg.core.protocols import State
 from thalweg.core.schema import Schema
 from thalweg.jit.random import seeded
 from thalweg.trees.hoeffding_jit import play
-from thalweg.trees.picture import View, describe, draw, to_dot
-from thalweg.trees.pool import BOUNDS, CRITERIA, LEAVES, NULL_MERITS, ON_LIMIT, Pool, Rules
+from thalweg.trees.picture import Pictured
+from thalweg.trees.pool import Pool, Rules
 
 
 @final
-class HoeffdingTree(Classifier):
+class HoeffdingTree(Pictured, Classifier):
     """A leaf splits on its best attribute once the attribute is better than the second best with confidence 1 - delta.
 
     grace_period: weight a leaf gains between two attempts to split (the paper's n_min).
@@ -72,27 +71,6 @@ class HoeffdingTree(Classifier):
         on_limit: Literal["sleep", "stop"] = "sleep",
         seed: int = 1,
     ) -> None:
-        params.number("grace_period", grace_period, above=0)
-        params.number("delta", delta, above=0, below=1)
-        params.number("tau", tau, least=0, most=1)
-        params.choice("criterion", criterion, CRITERIA)
-        params.choice("leaf", leaf, LEAVES)
-        params.choice("bound", bound, BOUNDS)
-        if bound == "mcdiarmid" and criterion != "gini":
-            raise ValueError(f"bound 'mcdiarmid' holds for criterion 'gini' only, got criterion {criterion!r}")
-        params.number("min_branch_share", min_branch_share, least=0, below=0.5)
-        params.choice("null_merit", null_merit, NULL_MERITS)
-        params.whole("n_split_points", n_split_points, least=1, most=10_000)
-        params.flag("binary_splits", binary_splits)
-        params.number("bayes_from", bayes_from, least=0)
-        params.flag("prune", prune)
-        params.flag("drop_poor", drop_poor)
-        params.flag("leaf_range", leaf_range)
-        if subspace is not None:
-            params.whole("subspace", subspace, least=1)
-        if limit_bytes is not None:
-            params.whole("limit_bytes", limit_bytes, least=1024)
-        params.choice("on_limit", on_limit, ON_LIMIT)
         params.whole("seed", seed, least=0)
         self.grace_period = grace_period
         self.delta = delta
@@ -112,6 +90,7 @@ class HoeffdingTree(Classifier):
         self.limit_bytes = limit_bytes
         self.on_limit = on_limit
         self.seed = seed
+        self.rules().check()
 
     def rules(self) -> Rules:
         """How the tree grows, for the pool."""
@@ -136,38 +115,3 @@ class HoeffdingTree(Classifier):
 
     def _adopt(self, tables: State, schema: Schema) -> None:
         self._pool = Pool.adopt(self.rules(), tables, schema, trees=1)
-
-    # -- looking at it ------------------------------------------------------------------------------------------------
-
-    def describe(self, max_depth: int | None = None) -> str:
-        """Write the tree as text: a line for each test and each leaf.
-
-        >>> from thalweg import SEA, HoeffdingTree
-        >>> chunk = SEA(seed=1).read(20_000)
-        >>> print(HoeffdingTree().partial_fit(chunk.X, chunk.y).describe(max_depth=1).splitlines()[0])
-        20,000 rows, ...
-        """
-        return describe(self._view(), max_depth)
-
-    def to_dot(self, max_depth: int | None = None) -> str:
-        """Write the tree in Graphviz's language."""
-        return to_dot(self._view(), max_depth)
-
-    def plot(self, path: str | Path | None = None, max_depth: int | None = 4) -> Any:
-        """Draw the tree; give the Matplotlib figure, and write it to a file where a path is given."""
-        return draw(self._view(), path, max_depth)
-
-    @property
-    def n_leaves(self) -> int:
-        """Number of leaves."""
-        return self._view().n_leaves
-
-    @property
-    def depth(self) -> int:
-        """Tests on the longest path from the root to a leaf."""
-        return self._view().depth
-
-    def _view(self) -> View:
-        if not self._started or self._schema is None:
-            raise ValueError("the tree has not seen a row yet: nothing to look at")
-        return View(self._pool.nodes, self._pool.tally, 0, self._schema, self._labels.values)

@@ -3,7 +3,7 @@
 from thalweg.jit.compile import hot
 from thalweg.jit.random import Seeds
 from thalweg.trees.leaf_jit import Floats, Ints, Watched
-from thalweg.trees.pool_jit import has_room, learn, vote, write_proba
+from thalweg.trees.pool_jit import has_room, keeps, learn, vote, write_proba
 from thalweg.trees.tables_jit import Nodes, Trees, find
 
 
@@ -21,7 +21,7 @@ def play(nodes: Nodes, tally: Floats, stats: Floats, watched: Watched, layout: I
         e = events[k]
         if e >= 0:
             i, parent = find(p, 0, X, e, 0.0)
-            answered = e if vote(p, i, parent, X, e, logs, votes) else -1
+            answered = e if vote(p, i, parent, X, e, logs, votes) and keeps(p, X, e) else -1
             write_proba(votes, known, out, e)
         else:
             r = ~e

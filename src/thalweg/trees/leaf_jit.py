@@ -149,7 +149,10 @@ def bayes(counts: Floats, i: int, logs: Floats, classes: int, votes: Floats) -> 
         return False
     for c in range(classes):
         n = counts[i, 1 + c]
-        votes[c] = n * math.exp(logs[c] - top) if n > 0.0 and logs[c] > -math.inf else 0.0
+        if n > 0.0 and logs[c] > -math.inf:
+            votes[c] = n * math.exp(logs[c] - top) if logs[c] < top else n
+        else:
+            votes[c] = 0.0
     return True
 
 

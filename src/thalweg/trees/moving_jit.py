@@ -5,15 +5,20 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from thalweg.jit.compile import called, compiled
+from thalweg.jit.compile import called, compiled, inlined
 from thalweg.trees.leaf_jit import HEADER, HUGE, NUMERIC_COLUMNS, ROOM, Floats, Ints, Watched, block_size, clear_block
 from thalweg.trees.tables_jit import (
+    ALTERNATES,
     H_FREE,
     H_FREE_SLOT,
     H_NODES,
     H_SLOTS,
     IDLE,
+    KEPT,
     LEAF,
+    PLAIN,
+    WANTED,
+    Links,
     Nodes,
     arity,
     feature_of,
@@ -33,6 +38,13 @@ def move(
     new_tally: Floats,
     new_stats: Floats,
     new_watched: Watched,
+    kind: int,
+    links: Links,
+    marks: Floats,
+    pairs: Floats,
+    new_links: Links,
+    new_marks: Floats,
+    new_pairs: Floats,
 ) -> None:
     """Copy all trees into other tables, parents before children and without gaps; free lists start empty."""
     n_nodes, n_slots = trees, 0
@@ -51,13 +63,11 @@ def move(
         new_nodes[done]["left"] = left
         for c in range(tally.shape[1]):
             new_tally[done, c] = tally[i, c]
+        for c in range(marks.shape[1]):
+            new_marks[done, c] = marks[i, c]
         if feature_of(nodes, i) == LEAF:
             if left >= 0:
-                for a in range(stats.shape[1]):
-                    new_stats[n_slots, a] = stats[left, a]
-                for j in range(watched.shape[1]):
-                    new_watched[n_slots, j, 0] = watched[left, j, 0]
-                    new_watched[n_slots, j, 1] = watched[left, j, 1]
+                move_slot(stats, watched, left, new_stats, new_watched, n_slots)
                 new_nodes[done]["left"] = n_slots
                 n_slots += 1
         else:
@@ -67,14 +77,57 @@ def move(
                 source[n_nodes + c] = left + c
             if k % 2 == 1:
                 source[n_nodes + k] = -1
+            move_pair(pairs, (left - trees) // 2, new_pairs, (n_nodes - trees) // 2)
             n_nodes += k + k % 2
+            if kind != PLAIN:
+                new_links[done] = links[i]
+            if kind == ALTERNATES and links[i] >= 0:
+                new_links[done] = n_nodes
+                source[n_nodes], source[n_nodes + 1] = links[i], -1
+                move_pair(pairs, (links[i] - trees) // 2, new_pairs, (n_nodes - trees) // 2)
+                n_nodes += 2
+            elif kind == KEPT and links[i] >= 0:
+                move_slot(stats, watched, links[i], new_stats, new_watched, n_slots)
+                new_links[done] = n_slots
+                n_slots += 1
         done += 1
     head[H_NODES], head[H_FREE], head[H_SLOTS], head[H_FREE_SLOT] = n_nodes, -1, n_slots, -1
 
 
+@inlined
+def move_slot(
+    stats: Floats, watched: Watched, slot: int, new_stats: Floats, new_watched: Watched, new_slot: int
+) -> None:
+    """Copy one slot."""
+    for a in range(stats.shape[1]):
+        new_stats[new_slot, a] = stats[slot, a]
+    for j in range(watched.shape[1]):
+        new_watched[new_slot, j, 0] = watched[slot, j, 0]
+        new_watched[new_slot, j, 1] = watched[slot, j, 1]
+
+
+@inlined
+def move_pair(pairs: Floats, k: int, new_pairs: Floats, new_k: int) -> None:
+    """Copy what is kept for one pair of nodes; nothing in a pool that keeps nothing."""
+    for a in range(pairs.shape[1]):
+        new_pairs[new_k, a] = pairs[k, a]
+
+
 @compiled
 def live(nodes: Nodes, trees: int) -> tuple[int, int]:
-    """Count the nodes (in even blocks) and slots that the trees use."""
+    """Count the nodes (in even blocks) and slots that plain trees use."""
+    return count_live(nodes, trees, PLAIN, np.empty(0, dtype=np.int32))
+
+
+@compiled
+def live_linked(nodes: Nodes, trees: int, kind: int, links: Links) -> tuple[int, int]:
+    """Count the nodes (in even blocks) and slots that the trees use, with what they are linked to."""
+    return count_live(nodes, trees, kind, links)
+
+
+@called
+def count_live(nodes: Nodes, trees: int, kind: int, links: Links) -> tuple[int, int]:
+    """Count nodes and slots."""
     stack = np.empty(len(nodes), dtype=np.int64)
     n_nodes, n_slots = trees, 0
     for t in range(trees):
@@ -91,6 +144,12 @@ def live(nodes: Nodes, trees: int) -> tuple[int, int]:
                 for child in range(left, left + k):
                     stack[depth] = child
                     depth += 1
+                if kind == ALTERNATES and links[i] >= 0:
+                    n_nodes += 2
+                    stack[depth] = links[i]
+                    depth += 1
+                elif kind == KEPT and links[i] >= 0:
+                    n_slots += 1
     return n_nodes, n_slots
 
 
@@ -134,7 +193,17 @@ def relayout(
 
 
 @compiled
-def sound(nodes: Nodes, stats: Floats, watched: Watched, layout: Ints, head: Ints, classes: int, trees: int) -> bool:
+def sound(
+    nodes: Nodes,
+    stats: Floats,
+    watched: Watched,
+    layout: Ints,
+    head: Ints,
+    classes: int,
+    trees: int,
+    kind: int,
+    links: Links,
+) -> bool:
     """Can tables that came from outside be used without leaving them? Every index is within, every node used once."""
     d = layout.shape[1]
     used = np.zeros(len(nodes), dtype=np.bool_)
@@ -174,6 +243,23 @@ def sound(nodes: Nodes, stats: Floats, watched: Watched, layout: Ints, head: Int
                 used[child] = True
                 stack[depth] = child
                 depth += 1
+            if kind == PLAIN:
+                continue
+            if links[i] < WANTED:
+                return False
+            if links[i] < 0:
+                continue
+            link = int(np.int64(links[i]))
+            if kind == ALTERNATES:
+                if link < trees or link + 2 > head[H_NODES] or used[link] or used[link + 1] or (link - trees) % 2:
+                    return False
+                used[link] = used[link + 1] = True
+                stack[depth] = link
+                depth += 1
+            else:
+                if link >= head[H_SLOTS] or taken[link] or not sound_slot(stats, watched, layout, link, classes):
+                    return False
+                taken[link] = True
     return sound_lists(nodes, watched, head, used, taken)
 
 

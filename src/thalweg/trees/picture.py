@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from thalweg.core.labels import Labels
 from thalweg.core.schema import Feature, Schema
+from thalweg.trees.pool import Pool
 from thalweg.trees.tables_jit import IDLE, LEAF, arity
 
 
@@ -77,6 +79,50 @@ class View:
     def depth(self) -> int:
         """Tests on the longest path."""
         return max(depth for _, depth, *_ in self.walk())
+
+
+class Pictured:
+    """How a learner that is one tree shows it: what ``HoeffdingTree`` and its relatives have in common."""
+
+    __slots__ = ()
+
+    _pool: Pool
+    _schema: Schema | None
+    _labels: Labels
+    _started: bool
+
+    def describe(self, max_depth: int | None = None) -> str:
+        """Write the tree as text: a line for each test and each leaf.
+
+        >>> from thalweg import SEA, HoeffdingTree
+        >>> chunk = SEA(seed=1).read(20_000)
+        >>> print(HoeffdingTree().partial_fit(chunk.X, chunk.y).describe(max_depth=1).splitlines()[0])
+        20,000 rows, ...
+        """
+        return describe(self._view(), max_depth)
+
+    def to_dot(self, max_depth: int | None = None) -> str:
+        """Write the tree in Graphviz's language."""
+        return to_dot(self._view(), max_depth)
+
+    def plot(self, path: str | Path | None = None, max_depth: int | None = 4) -> Any:
+        """Draw the tree; give the Matplotlib figure, and write it to a file where a path is given."""
+        return draw(self._view(), path, max_depth)
+
+    @property
+    def n_leaves(self) -> int:
+        """Number of leaves."""
+        return self._view().n_leaves
+
+    @property
+    def depth(self) -> int:
+        """Tests on the longest path from the root to a leaf."""
+        return self._view().depth
+
+    def _view(self) -> View:
+        if not self._started or self._schema is None:
+            raise ValueError("the tree has not seen a row yet: nothing to look at")
+        return View(self._pool.nodes, self._pool.tally, 0, self._schema, self._labels.values)
 
 
 def describe(view: View, max_depth: int | None = None) -> str:

@@ -97,7 +97,7 @@ def write_proba(votes: Floats, known: int, out: Floats, r: int) -> None:
 
 @inlined
 def has_room(p: Trees, need: int, X: Floats, r: int, y: int) -> bool:
-    """Can ``need`` (1 or 2) trees learn row r with label y without growing a table?"""
+    """Can ``need`` trees learn row r with label y without growing a table?"""
     if y >= n_classes(p):
         return False
     spare = len(p.stats) - p.head[H_SLOTS]
@@ -142,15 +142,39 @@ def meet_values(layout: Ints, X: Floats, r: int) -> bool:
     return True
 
 
+@called
+def new_values(layout: Ints, X: Floats, r: int) -> int:
+    """Count the nominal values of row r that were never met before."""
+    n = 0
+    for f in range(layout.shape[1]):
+        if layout[ROOM, f] > 0 and layout[VALUES, f] <= X[r, f] <= HUGE:
+            n += 1
+    return n
+
+
+@inlined
+def keeps(p: Trees, X: Floats, r: int) -> bool:
+    """Will an answer to row r still be the same when the row is learned next? Not where it brings a new value."""
+    return bool(p.head[H_NOMINAL] == 0 or new_values(p.layout, X, r) == 0)
+
+
 @inlined
 def learn(p: Trees, t: int, i: int, known: int, X: Floats, r: int, y: int, w: float, answered: bool, logs: Floats,
           votes: Floats) -> None:  # fmt: skip
     """Learn row r, label y, weight w in its leaf i of tree t. ``answered``: ``votes`` is naive Bayes's answer to it."""
+    if study(p, t, i, X, r, y, w, answered, logs, votes):
+        attempt(p, t, known, i)
+
+
+@inlined
+def study(p: Trees, t: int, i: int, X: Floats, r: int, y: int, w: float, answered: bool, logs: Floats,
+          votes: Floats) -> bool:  # fmt: skip
+    """Learn a row in its leaf i, but do not split; True: an attempt is due."""
     slot = left_of(p.nodes, i)
     if slot == IDLE or (slot == FRESH and p.head[H_SLOTS] == len(p.stats) and p.head[H_FREE_SLOT] < 0):  # only count
         p.tally[i, 0] += w
         p.tally[i, 1 + y] += w
-        return
+        return False
     if slot == FRESH:
         slot = wake(p, t, i)
         answered = False
@@ -165,5 +189,4 @@ def learn(p: Trees, t: int, i: int, known: int, X: Floats, r: int, y: int, w: fl
     p.tally[i, 0] += w
     p.tally[i, 1 + y] += w
     observe(p.stats, p.watched, slot, p.layout, len(votes), X, r, y, w)
-    if p.tally[i, 0] - p.stats[slot, LAST] >= p.rules[R_GRACE] and p.head[H_FROZEN] == 0:
-        attempt(p, t, known, i)
+    return bool(p.tally[i, 0] - p.stats[slot, LAST] >= p.rules[R_GRACE] and p.head[H_FROZEN] == 0)

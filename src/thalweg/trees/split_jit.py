@@ -5,9 +5,9 @@ import math
 import numpy as np
 
 from thalweg.jit.bounds import bound
-from thalweg.jit.compile import called
+from thalweg.jit.compile import called, inlined
 from thalweg.jit.impurity import GAIN, cost, total
-from thalweg.trees.leaf_jit import LAST, PATCH, ROOM, VALUES, best_number, best_value, divide_number
+from thalweg.trees.leaf_jit import LAST, PATCH, ROOM, VALUES, Floats, best_number, best_value, divide_number
 from thalweg.trees.tables_jit import (
     FRESH,
     LEAF,
@@ -62,27 +62,7 @@ def attempt(p: Trees, t: int, known: int, i: int) -> None:
         elif rules[R_NULL] == NULL_ZERO:
             best = 0.0
     for j in range(p.watched.shape[1]):
-        f, start = int(np.int64(p.watched[slot, j, 0])), int(np.int64(p.watched[slot, j, 1]))
-        if f < 0 or p.stats[slot, start] == 0.0:
-            continue
-        if p.layout[ROOM, f] == 0:
-            merit, test = best_number(
-                p.stats, slot, start, classes, criterion, whole, rules[R_MIN_SHARE], int(rules[R_POINTS]), left, right
-            )
-        else:
-            merit, test = best_value(
-                p.stats,
-                slot,
-                start,
-                classes,
-                p.layout[VALUES, f],
-                rules[R_BINARY] == 0.0,
-                criterion,
-                whole,
-                rules[R_MIN_SHARE],
-                left,
-                right,
-            )
+        merit, test = best_test(p, slot, j, criterion, whole, left, right)
         if merit == -math.inf:
             continue
         candidates += 1
@@ -106,9 +86,44 @@ def attempt(p: Trees, t: int, known: int, i: int) -> None:
                 p.watched[slot, j, 0] = -1
 
 
+@inlined
+def best_test(
+    p: Trees, slot: int, j: int, criterion: int, whole: float, left: Floats, right: Floats
+) -> tuple[float, float]:
+    """Find the best test of the j-th attribute that a slot watches: (merit, test); merit -∞: it has none."""
+    rules, classes = p.rules, n_classes(p)
+    f, start = int(np.int64(p.watched[slot, j, 0])), int(np.int64(p.watched[slot, j, 1]))
+    if f < 0 or p.stats[slot, start] == 0.0:
+        return -math.inf, math.nan
+    if p.layout[ROOM, f] == 0:
+        return best_number(
+            p.stats, slot, start, classes, criterion, whole, rules[R_MIN_SHARE], int(rules[R_POINTS]), left, right
+        )
+    return best_value(
+        p.stats,
+        slot,
+        start,
+        classes,
+        p.layout[VALUES, f],
+        rules[R_BINARY] == 0.0,
+        criterion,
+        whole,
+        rules[R_MIN_SHARE],
+        left,
+        right,
+    )
+
+
 @called
 def split(p: Trees, i: int, slot: int, j: int, where: float) -> None:
-    """Turn leaf i into a test of its j-th attribute; children start with the weights predicted for them."""
+    """Turn leaf i into a test of its j-th attribute; its slot is free for others."""
+    branch_out(p, i, slot, j, where)
+    release(p.watched, p.head, slot)
+
+
+@called
+def branch_out(p: Trees, i: int, slot: int, j: int, where: float) -> None:
+    """Make node i a test of the j-th attribute of a slot; children start with the weights predicted for them."""
     classes = n_classes(p)
     f, start = p.watched[slot, j, 0], p.watched[slot, j, 1]
     nominal = p.layout[ROOM, f] > 0
@@ -134,4 +149,3 @@ def split(p: Trees, i: int, slot: int, j: int, where: float) -> None:
     p.nodes[i]["feature"] = -2 - f if nominal else f
     p.nodes[i]["threshold"] = where
     p.nodes[i]["left"] = first
-    release(p.watched, p.head, slot)

@@ -19,6 +19,15 @@ Node t is the root of tree t. Siblings lie side by side. A node is one of
 | -2 - f     | v ≥ 0     | first child       | x_f equals v goes left, else right                    |
 | -2 - f     | -k        | first child       | nominal value v goes to child v of k                  |
 
+Some trees link an inner node to something else, in tables that a plain pool does not have:
+
+| table   | shape              | dtype   | meaning                                                        |
+| links   | nodes              | int32   | of an inner node: NO_LINK, WANTED, or by the kind of the pool  |
+|         |                    |         | ALTERNATES: the root of another subtree, first of two nodes; KEPT: a slot |
+| marks   | nodes × columns    | float64 | whatever the trees keep for each node                          |
+| pairs   | (nodes - trees)/2  | float64 | whatever they keep for each pair of nodes, and so for each inner node |
+|         | × columns          |         | (the first pair of its children) and each root of another subtree |
+
 Where the tested value is missing, or no branch stands for it, a row takes the branch through which most weight passed.
 """
 
@@ -48,11 +57,15 @@ Nodes = NDArray[np.void]
 
 LEAF = -1
 FRESH, IDLE = -1, -2
-H_NODES, H_FREE, H_SLOTS, H_FREE_SLOT, H_FROZEN, H_ARITY, H_NOMINAL = 0, 1, 2, 3, 4, 5, 6
+H_NODES, H_FREE, H_SLOTS, H_FREE_SLOT, H_FROZEN, H_ARITY, H_NOMINAL, H_NEED = 0, 1, 2, 3, 4, 5, 6, 7
 R_GRACE, R_DELTA, R_TAU, R_CRITERION, R_LEAF, R_BOUND, R_MIN_SHARE, R_NULL, R_POINTS = 0, 1, 2, 3, 4, 5, 6, 7, 8
-R_BINARY, R_BAYES_FROM, R_PRUNE, R_DROP_POOR, R_LEAF_RANGE = 9, 10, 11, 12, 13
+R_BINARY, R_BAYES_FROM, R_PRUNE, R_DROP_POOR, R_LEAF_RANGE, R_OWN = 9, 10, 11, 12, 13, 16
 MAJORITY, BAYES, ADAPTIVE = 0, 1, 2
 NULL_ZERO, NULL_MINUS_INFINITY = 0, 1
+PLAIN, ALTERNATES, KEPT = 0, 1, 2
+NO_LINK, WANTED = -1, -2
+
+Links = NDArray[np.int32]
 
 
 class Trees(NamedTuple):
@@ -224,10 +237,26 @@ def take_nodes(p: Trees, k: int) -> int:
 @called
 def clear_tree(p: Trees, t: int) -> None:
     """Make tree t a single leaf that has seen nothing; its nodes and slots are free for others."""
+    free_below(p, np.empty(0, dtype=np.int32), PLAIN, t)
+    plant(p, t)
+
+
+@inlined
+def plant(p: Trees, i: int) -> None:
+    """Make node i a leaf that has seen nothing."""
+    p.nodes[i]["feature"] = LEAF
+    p.nodes[i]["left"] = FRESH
+    p.nodes[i]["threshold"] = 0.0
+    p.tally[i, :] = 0.0
+
+
+@called
+def free_below(p: Trees, links: Links, kind: int, root: int) -> None:
+    """Free all nodes and slots below a node, and what they are linked to; the node itself must be rewritten."""
     stack = np.empty(p.head[H_NODES], dtype=np.int64)
     freed = np.empty(p.head[H_NODES], dtype=np.int64)
     n_freed = 0
-    stack[0], depth = t, 1
+    stack[0], depth = root, 1
     while depth > 0:
         depth -= 1
         i = stack[depth]
@@ -242,10 +271,13 @@ def clear_tree(p: Trees, t: int) -> None:
         for child in range(left, left + arity(p.nodes, i)):
             stack[depth] = child
             depth += 1
+        if kind == ALTERNATES and links[i] >= 0:
+            freed[n_freed] = links[i]
+            n_freed += 1
+            stack[depth] = links[i]
+            depth += 1
+        elif kind == KEPT and links[i] >= 0:
+            release(p.watched, p.head, links[i])
     for k in range(n_freed):  # the free list runs through the nodes: only now that all are read
         p.nodes[freed[k]]["left"] = p.head[H_FREE]
         p.head[H_FREE] = freed[k]
-    p.nodes[t]["feature"] = LEAF
-    p.nodes[t]["left"] = FRESH
-    p.nodes[t]["threshold"] = 0.0
-    p.tally[t, :] = 0.0

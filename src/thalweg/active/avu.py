@@ -1,0 +1,98 @@
+"""AVU: half of the labels where the learner is uncertain, and the rest of the budget by chance."""
+
+import math
+import warnings
+from typing import ClassVar, Literal, final
+
+from thalweg.active import strategies_jit as jit
+from thalweg.active.strategy import Strategy
+from thalweg.active.uncertainty import check_step
+from thalweg.core import params
+
+
+@final
+class AVU(Strategy):
+    """Augmented variable uncertainty: rows that ``VariableUncertainty`` leaves are asked about by chance.
+
+    VariableUncertainty asks about q of the rows and no more, q = 0.4975 with step = 0.01, so a larger budget is of no
+    use to it. AVU asks about the others with the probability that makes the rate the budget. Up to a budget of one half
+    both are the same.
+
+    step: the share s by which θ moves.
+    mode: "strict": every label is charged, and the probability is (B - q) / (1 - q). "full": that probability is raised
+    while labels are left, by ``pull`` for each, so that the budget is spent to the last one; it costs some of the
+    uncertain rows. "paper": as printed: probability 2 (B - ½), and labels by chance are not charged. The budget then
+    holds only on average, and a warning says so when it is clearly exceeded; use it to compare with the paper.
+    pull: κ, of "full". budget (B), window, warmup, seed: see ``Random``.
+
+    Reference: A. V. Luong, T. T. Nguyen, A. W.-C. Liew, "Streaming active deep forest for evolving data stream
+    classification", arXiv:2002.11816 (2020), Algorithm 1.
+
+    >>> import numpy as np
+    >>> certain = np.random.default_rng(1).uniform(0.5, 1.0, 20_000)
+    >>> strategy = AVU(budget=0.7)
+    >>> asked = strategy.ask(np.c_[certain, 1.0 - certain])
+    >>> bool(0.695 < asked.mean() <= 0.7), bool(0.49 < strategy.asked_uncertain / 20_000 < 0.5)
+    (True, True)
+    """
+
+    code: ClassVar[int] = jit.AVU
+
+    _warned: bool
+
+    __slots__ = ("_warned", "mode", "pull", "step")
+
+    def __init__(
+        self, *, budget: float = 0.7, step: float = 0.01, mode: Literal["strict", "paper", "full"] = "strict",
+        pull: float = 0.05, window: int | None = None, warmup: int = 0, seed: int = 1,
+    ) -> None:  # fmt: skip
+        check_step(step)
+        params.choice("mode", mode, ("strict", "paper", "full"))
+        params.number("pull", pull, above=0, most=1)
+        self.step = step
+        self.mode = mode
+        self.pull = pull
+        super().__init__(budget=budget, window=window, warmup=warmup, seed=seed)
+
+    def _own_rules(self) -> dict[int, float]:
+        beyond = self.budget > 0.5
+        return {
+            jit.STEP: self.step,
+            jit.CHANCE: self._chance() if beyond else 0.0,
+            jit.PULL: self.pull if beyond and self.mode == "full" else 0.0,
+            jit.FREE: float(self.mode == "paper"),
+        }
+
+    def _chance(self) -> float:
+        """Give the probability of asking about a row the learner is certain of."""
+        if self.mode == "paper":
+            return 2.0 * (self.budget - 0.5)
+        q = settles_at(self.step)
+        return max(0.0, (self.budget - q) / (1.0 - q))
+
+    def _watch(self) -> None:
+        if self.mode != "paper" or self._warned:
+            return
+        asked, k = self.asked - self.warmup, float(self._table[0, jit.SEEN])
+        if k and asked > self.budget * k + 3.0 * math.sqrt(k):
+            self._warned = True
+            warnings.warn(
+                f'AVU(mode="paper") has asked for {asked} labels of {int(k)} rows, above the budget of {self.budget:g}',
+                UserWarning, stacklevel=3,
+            )  # fmt: skip
+
+    def reset(self) -> "AVU":
+        """Forget everything but the parameters."""
+        self._warned = False
+        super().reset()
+        return self
+
+
+def settles_at(step: float) -> float:
+    """Give q, the share of rows at which variable uncertainty settles: as many steps down as up, in logarithms.
+
+    >>> [round(settles_at(s), 5) for s in (0.01, 0.1, 0.5)]
+    [0.4975, 0.47496, 0.36907]
+    """
+    up, down = math.log1p(step), math.log1p(-step)
+    return up / (up - down)

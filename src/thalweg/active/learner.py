@@ -1,0 +1,395 @@
+"""A learner that asks for labels: within a budget, in an evaluation or live, where labels come late or never."""
+
+from collections.abc import Hashable
+from typing import Any, ClassVar, Literal, Self, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thalweg.active.avu import AVU
+from thalweg.active.strategy import Strategy
+from thalweg.active.tickets import TicketCounts, Tickets, Told
+from thalweg.core import door, params
+from thalweg.core.classifier import Classifier, Floats, Ints
+from thalweg.core.labels import Labels, sequence
+from thalweg.core.params import shown
+from thalweg.core.protocols import State
+from thalweg.core.schema import Schema
+
+_MOST_AHEAD = 64
+_UNDECIDED, _EARLIER = 16, 8  # what becomes of a row, beside the reasons why its label is wanted, and 0
+
+
+@final
+class ActiveLearner(Classifier):
+    """Any learner, and a strategy that decides which labels it learns from.
+
+    learner: joins with its parameters and as if it had seen nothing. strategy: likewise; None: ``AVU()``.
+    max_open: a ticket expires when so many newer ones have been given. max_age: it also expires when more than so many
+    rows have arrived after its own; None: only the number counts.
+
+    **In an evaluation**: every verb that takes labels offers them. ``test_then_train``, ``partial_fit`` and
+    ``learn_one`` predict a row, let the strategy decide on the probabilities, and learn the row only if its label is
+    wanted; other labels are not looked at, and a class that was never asked for stays unknown. ``play``, for late
+    labels, lets it decide when a row is predicted, and learns a row if it was wanted, or was predicted in an earlier
+    call. ``asked_rows`` tells which rows of the last call were wanted.
+
+    **Live**: ``ask`` takes rows as they arrive and gives a ticket for each whose label is wanted. ``tell`` takes
+    labels by ticket, in any order and at any time.
+
+    >>> from thalweg import AVU, SEA, ActiveLearner, HoeffdingTree, prequential
+    >>> learner = ActiveLearner(learner=HoeffdingTree(), strategy=AVU(budget=0.7))
+    >>> result = prequential(SEA(seed=1), learner, limit=5_000)
+    >>> 3_450 < result.labels_used <= 3_501
+    True
+
+    >>> learner = ActiveLearner(learner=HoeffdingTree(), strategy=AVU(budget=0.5))
+    >>> tickets = learner.ask([[1.0], [2.0], [3.0], [4.0]])
+    >>> tickets.tolist()
+    [0, -1, 1, -1]
+    >>> learner.tell([1, 7, 1], ["yes", "no", "yes"])
+    Told(learned=1, repeated=(1,), unknown=(7,), expired=())
+    >>> learner.tickets.open
+    1
+    """
+
+    bounded: ClassVar[bool] = False
+
+    __slots__ = ("_inner", "_policy", "_tickets", "_why")
+
+    def __init__(
+        self, *, learner: Classifier, strategy: Strategy | None = None, max_open: int = 10_000,
+        max_age: int | None = None,
+    ) -> None:  # fmt: skip
+        if not isinstance(learner, Classifier):
+            raise TypeError(f"learner must be a learner, got {shown(learner)}")
+        if strategy is not None and not isinstance(strategy, Strategy):
+            raise TypeError(f"strategy must be a strategy or None, got {shown(strategy)}")
+        params.whole("max_open", max_open, least=1, most=100_000_000)
+        if max_age is not None:
+            params.whole("max_age", max_age, least=1)
+        self.learner = learner
+        self.strategy = strategy
+        self.max_open = max_open
+        self.max_age = max_age
+        self.missing: Literal["reject", "native"] = learner.missing
+
+    # -- labels that are offered --------------------------------------------------------------------------------------
+
+    def play(self, X: Any, y: Any, events: Any, sample_weight: Any = None) -> Floats:
+        """Predict and learn rows in any order, for late labels: a row is decided on when it is predicted.
+
+        A row that is learned but not predicted in this call was asked for earlier: its label is learned.
+        """
+        self._arriving = True
+        try:
+            return super().play(X, y, events, sample_weight)
+        finally:
+            self._arriving = False
+
+    def learn_one(self, x: Any, y: Hashable, weight: float = 1.0) -> Self:
+        """Offer the label of one record: a dict by feature name, or a row."""
+        X, schema = door.one_row(x, self._schema, missing=self.missing == "native", learning=True)
+        w = door.weights(weight, 1)
+        code, new = self._labels.read_one(y)
+        if w[0] > 0.0:
+            self._offer(X, schema, self._labels, np.array([code]), new, w, [0, -1])
+        return self
+
+    def _carry_out(
+        self, X: Any, y: Any, w: Any, events: Ints | None = None, *, predict: bool = True, classes: Any = None
+    ) -> Floats:
+        if y is None:
+            raise ValueError("y must hold a label for each row, got None")
+        y = sequence(y)
+        n = len(y)
+        weights = door.weights(w, n)
+        if events is None:
+            each = np.arange(n)
+            events = np.stack([each, ~each], axis=1).reshape(-1)
+        if w is not None:
+            events = events[(events >= 0) | (weights[np.maximum(events, ~events)] > 0.0)]
+        learned = ~events[events < 0]
+        X, schema = door.rows(X, self._schema, missing=self.missing == "native", learning=True, learned=learned)
+        if len(X) != n:
+            raise ValueError(f"y must hold a label for each of the {len(X)} rows of X, got {n}")
+        labels = self._labels
+        if classes is not None:
+            labels = labels.copy()
+            labels.admit(labels.read(classes, "classes")[1])
+        codes = np.full(n, -1, dtype=np.int64)
+        codes[learned], new = labels.read(y[learned])
+        return self._offer(X, schema, labels, codes, new, weights, events.tolist())
+
+    def _offer(
+        self, X: Floats, schema: Schema, labels: Labels, codes: Ints, new: list[Hashable], w: Floats,
+        events: list[int],
+    ) -> Floats:  # fmt: skip
+        """Carry out the events; learn rows that are wanted.
+
+        codes: those of ``new`` labels follow on in the order of y; a label gets its own when it is first learned.
+        """
+        learns = any(e < 0 for e in events)
+        if learns or (self._arriving and events):
+            self._meet(schema)  # may still refuse
+        self._labels = labels
+        out = np.zeros((len(X), len(labels) + len(new)))
+        arrived = np.zeros(len(X), dtype=np.bool_)
+        arrived[[e for e in events if e >= 0]] = True
+        fate = np.where(arrived, _UNDECIDED, _EARLIER).astype(np.uint8)
+        if self._started:
+            offered = w > 0.0 if self._arriving else np.zeros(len(X), dtype=np.bool_)
+            offered[[~e for e in events if e < 0]] = True
+            fates = bytearray(fate)
+            self._walk(X, codes, new, w, events, out, fates, offered.tobytes())
+            self._policy._watch()
+            fate = np.frombuffer(fates, dtype=np.uint8)
+        elif len(labels):
+            out[events] = 1.0 / len(labels)
+        self._why = np.where(arrived & (fate < _EARLIER), fate, 0).astype(np.int8)
+        return out if out.shape[1] == len(labels) else np.ascontiguousarray(out[:, : len(labels)])
+
+    def _walk(
+        self, X: Floats, codes: Ints, new: list[Hashable], w: Floats, events: list[int], out: Floats,
+        fate: bytearray, offered: bytes,
+    ) -> None:  # fmt: skip
+        """Go through the events. As long as nothing is learned the model stays as it is: rows are predicted ahead.
+
+        How far ahead changes nothing but the time: as many rows as the budget surely refuses, or as were not wanted
+        just now.
+        """
+        self._share_labels()
+        labels, decide, closed_for = self._labels, self._policy._decide_one, self._policy._closed_for
+        first = len(labels)
+        place: dict[Hashable, int] = {}
+        own = codes.copy() if new else codes
+        i, quiet, ahead, n = 0, 0, 1, len(events)
+        while i < n:
+            learned: list[int] = []
+            predicted: list[int] = []
+            j = i
+            while j < n and len(predicted) < ahead:
+                e = events[j]
+                if e >= 0:
+                    if not predicted:
+                        i = j
+                    predicted.append(e)
+                elif 0 < fate[~e] < _UNDECIDED:
+                    if predicted:
+                        break
+                    learned.append(~e)
+                j += 1
+            known = len(labels)
+            for r in learned if new else ():
+                if codes[r] >= first:
+                    label = new[codes[r] - first]
+                    if label not in place:
+                        place[label] = len(labels)
+                        labels.admit([label])
+                    own[r] = place[label]
+            rows = learned + predicted
+            proba = np.zeros((len(rows), out.shape[1]))
+            steps = np.arange(len(rows))
+            if learned:
+                steps[: len(learned)] = ~steps[: len(learned)]
+            self._inner._play(X.take(rows, axis=0), own.take(rows), w.take(rows), steps, proba, known)
+            known, at = len(labels), len(learned)
+            i = i if predicted else j
+            while i < j:
+                e = events[i]
+                if e >= 0:
+                    out[e] = proba[at]
+                    if offered[e]:
+                        fate[e] = decide(proba, at, known)
+                    at += 1
+                elif 0 < fate[~e] < _UNDECIDED:
+                    break
+                i += 1
+            quiet = quiet + len(predicted) if i == j else 0
+            ahead = min(max(quiet, closed_for() + 1), _MOST_AHEAD)
+
+    @property
+    def asked_rows(self) -> NDArray[np.bool_]:
+        """Which rows of the last call that took labels, or of the last ``ask``, were wanted."""
+        return self._why > 0
+
+    @property
+    def asked_why(self) -> NDArray[np.int8]:
+        """As ``asked_rows``, with the reason: 0 not wanted, otherwise the place in ``thalweg.active.strategy.REASONS``.
+
+        With ``Split`` or ``Random`` the rows asked about by chance (2) are an unbiased sample: a drift detector should
+        watch the errors on those.
+        """
+        return self._why.copy()
+
+    # -- live ---------------------------------------------------------------------------------------------------------
+
+    def ask(self, X: Any) -> Ints:
+        """Take rows as they arrive; give for each the ticket of the label that is wanted, -1 where it is not."""
+        X, schema = door.rows(X, self._schema, missing=self.missing == "native", learning=True)
+        if not len(X):
+            self._why = np.zeros(0, dtype=np.int8)
+            return np.zeros(0, dtype=np.int64)
+        self._meet(schema)
+        proba = np.zeros((len(X), len(self._labels)))
+        self._play(X, np.zeros(0, dtype=np.int64), np.zeros(0), np.arange(len(X)), proba, proba.shape[1])
+        first = self._policy.seen
+        why = self._policy.decide(proba)
+        self._why = why
+        return self._tickets.give(X, why, first)
+
+    def tell(self, tickets: Any, labels: Any) -> Told:
+        """Take labels by ticket, in any order; learn the rows that are still waiting for one, in the order given.
+
+        Tickets that were answered before, were never given, or have expired are reported, and their labels not looked
+        at. A label that cannot be one is refused, and nothing is learned.
+        """
+        given = _numbers(tickets)
+        values = sequence(labels, "labels")
+        if len(values) != len(given):
+            raise ValueError(f"labels must hold a label for each of the {len(given)} tickets, got {len(values)}")
+        if not self._started:
+            return Told(0, unknown=tuple(given.tolist()))
+        waiting = self._tickets
+        before = waiting.note()
+        good, told = waiting.take(given, self._policy.seen)
+        if len(good):
+            closed = given[good]
+            try:
+                codes, new = self._labels.read(values[good], "labels")
+            except (ValueError, TypeError):
+                waiting.undo(before, closed)
+                raise
+            known = len(self._labels)
+            self._labels.admit(new)
+            n, nothing = len(good), np.zeros((len(good), len(self._labels)))
+            self._share_labels()
+            self._inner._play(waiting.rows(closed), codes, np.ones(n), ~np.arange(n), nothing, known)
+        return told
+
+    @property
+    def tickets(self) -> TicketCounts:
+        """How many tickets were given, are open, were answered and have expired, and which answers were refused."""
+        if not self._started:
+            return TicketCounts(0, 0, 0, 0, 0, 0, 0)
+        self._tickets.let_go(self._policy.seen)
+        return self._tickets.counts()
+
+    @property
+    def open_tickets(self) -> Ints:
+        """The tickets that wait for a label, oldest first."""
+        if not self._started:
+            return np.zeros(0, dtype=np.int64)
+        self._tickets.let_go(self._policy.seen)
+        return self._tickets.open()
+
+    # -- what it is made of -------------------------------------------------------------------------------------------
+
+    @property
+    def model(self) -> Classifier:
+        """The learner with what it knows: a copy."""
+        if not self._started:
+            return _fresh(self.learner)
+        self._share_labels()
+        return self._inner.copy()
+
+    @property
+    def policy(self) -> Strategy:
+        """The strategy as it is now: a copy."""
+        return self._policy.copy() if self._started else self._new_policy()
+
+    @property
+    def labels_asked(self) -> int:
+        """Labels asked for so far, in evaluations and live."""
+        return self._policy.asked if self._started else 0
+
+    @property
+    def drifts(self) -> list[int]:
+        """What the learner tells about drifts it found."""
+        return list(getattr(self._inner, "drifts", ())) if self._started else []
+
+    @property
+    def replacements(self) -> list[tuple[int, int]]:
+        """What the learner tells about members it replaced."""
+        return list(getattr(self._inner, "replacements", ())) if self._started else []
+
+    # -- a learner like any other -------------------------------------------------------------------------------------
+
+    _arriving = False
+
+    def _forget(self) -> None:
+        super()._forget()
+        self._why = np.zeros(0, dtype=np.int8)
+
+    def _new_policy(self) -> Strategy:
+        return AVU() if self.strategy is None else self.strategy.fresh()
+
+    def _start(self, schema: Schema) -> None:
+        inner = _fresh(self.learner)
+        inner._labels = self._labels
+        inner._meet(schema)
+        self._inner, self._policy = inner, self._new_policy()
+        self._tickets = Tickets(schema.n_features, max_open=self.max_open, max_age=self.max_age)
+
+    def _share_labels(self) -> None:
+        self._inner._labels = self._labels
+
+    def _play(self, X: Floats, y: Ints, w: Floats, events: Ints, out: Floats, known: int) -> None:
+        self._share_labels()
+        self._inner._play(X, y, w, events, out, known)
+
+    def _extend(self, schema: Schema) -> None:
+        self._inner._meet(schema)
+        self._tickets.widen(schema.n_features)
+
+    def _rehearse(self) -> None:
+        self._inner._rehearse()
+
+    @property
+    def state_bytes(self) -> int:
+        """Bytes of all tables of the model, the strategy and the tickets."""
+        if not self._started:
+            return 0
+        own = {**self._policy._tables(), **self._tickets.tables()}
+        return self._inner.state_bytes + sum(t.nbytes for t in own.values())
+
+    def _tables(self) -> State:
+        parts = {
+            "learner": self._inner._tables(), "strategy": self._policy._tables(), "tickets": self._tickets.tables(),
+        }  # fmt: skip
+        return {f"{part}.{name}": table for part, tables in parts.items() for name, table in tables.items()}
+
+    def _adopt(self, tables: State, schema: Schema) -> None:
+        inner, policy = _fresh(self.learner), self._new_policy()
+        waiting = Tickets(schema.n_features, max_open=self.max_open, max_age=self.max_age)
+        own = _under("learner", tables)
+        if not own:
+            raise KeyError("tables of the learner")
+        inner._settle(inner._labels, schema, own)
+        policy.restore(_under("strategy", tables))
+        waiting.adopt(_under("tickets", tables))
+        self._inner, self._policy, self._tickets = inner, policy, waiting
+
+
+def _fresh(learner: Classifier) -> Classifier:
+    return type(learner)(**learner.get_params(deep=False))
+
+
+def _under(part: str, tables: State) -> State:
+    return {n.removeprefix(f"{part}."): t for n, t in tables.items() if n.startswith(f"{part}.")}
+
+
+def _numbers(tickets: Any) -> Ints:
+    try:
+        array = np.asarray(tickets)
+    except Exception:  # someone else's container
+        array = np.empty(0, dtype=object)
+    if array.ndim == 1 and not len(array):
+        return np.zeros(0, dtype=np.int64)
+    if array.dtype.kind not in "iu":
+        raise TypeError(f"tickets must be a list of tickets, whole numbers, got {shown(tickets)}")
+    if array.ndim != 1:
+        raise ValueError(f"tickets must have one dimension, got {array.ndim}")
+    if array.dtype == np.uint64:  # a number too large for any ticket stays an unknown one
+        array = np.minimum(array, np.uint64(np.iinfo(np.int64).max))
+    return np.array(array, dtype=np.int64)

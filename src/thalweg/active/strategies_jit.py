@@ -1,0 +1,149 @@
+"""Which labels to ask for, row by row, on one float64 row per strategy (Luong et al. 2020; Žliobaitė et al. 2014).
+
+table[i], one row per strategy:
+
+| column | name      | meaning                                                                             |
+| 0      | ROWS      | rows seen                                                                           |
+| 1      | SEEN      | k: of them, those that count for the budget: all after the warm-up                  |
+| 2      | SPENT     | c: labels charged to the budget                                                     |
+| 3      | ASKED     | labels asked for, charged or not                                                    |
+| 4      | UNCERTAIN | of them, those asked for because the learner was uncertain                          |
+| 5      | THETA     | θ: a label is asked for where the certainty is below                                |
+| 6      | RECENT    | û: labels charged in the last rows, older ones fading (only where there is a window) |
+
+random[i], uint64: its generator. Each row draws the same numbers, used or not.
+
+rules: 0 BUDGET, B; 1 WARMUP, labels asked for before anything is counted; 2 WINDOW, w, 0 for none; 3 STEP, s, by which
+θ moves; 4 SPREAD, the deviation of the noise on θ; 5 DIVIDE, 1 where the certainty is divided by the noise, as in MOA;
+6 EASE, b of selective sampling; 7 SHARE, ν, rows that chance decides on; 8 CHANCE, probability of asking although
+certain; 9 PULL, κ, by which that probability rises with the labels left; 10 FREE, 1 where such labels are not charged.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thalweg.jit.compile import compiled, inlined
+from thalweg.jit.random import Seeds, normal, uniform
+
+Floats = NDArray[np.float64]
+
+ROWS, SEEN, SPENT, ASKED, UNCERTAIN, THETA, RECENT, COLUMNS = range(8)
+BUDGET, WARMUP, WINDOW, STEP, SPREAD, DIVIDE, EASE, SHARE, CHANCE, PULL, FREE, RULES = range(12)
+
+# kinds
+RANDOM, FIXED, VARIABLE, RANDOMISED, SELECTIVE, SPLIT, AVU = range(7)
+
+# why a label is asked for
+NO, BY_UNCERTAINTY, BY_CHANCE, BY_SELECTION, BY_WARMUP = range(5)
+
+
+@inlined
+def certainty(proba: Floats, e: int, known: int) -> float:
+    """Give u, the share of the most probable class; -1 where there is nothing to be certain about."""
+    top = 0.0
+    total = 0.0
+    for c in range(known):
+        v = proba[e, c]
+        total += v
+        if v > top:
+            top = v
+    return top / total if known > 1 and total > 0.0 else -1.0
+
+
+@inlined
+def is_open(table: Floats, i: int, rules: Floats) -> bool:
+    """Does the budget allow one more label? Never more than B · k + 1 are charged, since c / k < B before each."""
+    budget = rules[BUDGET]
+    if not table[i, SPENT] / table[i, SEEN] < budget:  # a quotient ≥ B is never rounded below B
+        return False
+    w = rules[WINDOW]
+    return bool(w == 0.0 or budget == 1.0 or table[i, RECENT] / w < budget)
+
+
+@inlined
+def move(table: Floats, i: int, s: float, asks: bool) -> None:
+    """Lower θ after a label, raise it after a row without."""
+    table[i, THETA] *= 1.0 - s if asks else 1.0 + s
+
+
+@inlined
+def choose(
+    kind: int, table: Floats, i: int, rules: Floats, u: float, known: int, rho: float, rho2: float, eta: float
+) -> int:
+    """Say why the label of a row is wanted, if it is; the budget allows it."""
+    if kind == RANDOM or (kind == SPLIT and rho2 < rules[SHARE]):
+        return BY_CHANCE if rho < rules[BUDGET] else NO
+    if u < 0.0:
+        return BY_UNCERTAINTY
+    if kind == FIXED:
+        return BY_UNCERTAINTY if u < table[i, THETA] else NO
+    if kind == SELECTIVE:  # with probability b / (b + |u - 1 / C|)
+        b = rules[EASE]
+        return BY_SELECTION if rho * (b + abs(u - 1.0 / known)) < b else NO
+    if kind == RANDOMISED:
+        asks = u < table[i, THETA] * eta or (rules[DIVIDE] == 1.0 and eta < 0.0)
+    else:
+        asks = u < table[i, THETA]
+    move(table, i, rules[STEP], asks)
+    if asks:
+        return BY_UNCERTAINTY
+    if kind == AVU:
+        p = rules[CHANCE]
+        if rules[PULL] > 0.0:
+            p += rules[PULL] * (rules[BUDGET] * table[i, SEEN] - table[i, SPENT])
+        if rho < p:
+            return BY_CHANCE
+    return NO
+
+
+@inlined
+def step(kind: int, table: Floats, i: int, rules: Floats, random: Seeds, proba: Floats, e: int, known: int) -> int:
+    """Take row e of the probabilities, of ``known`` classes; say why its label is wanted, 0 where it is not."""
+    rho = uniform(random, i)
+    rho2 = uniform(random, i) if kind == SPLIT else 0.0
+    eta = 1.0 + rules[SPREAD] * normal(random, i) if kind == RANDOMISED else 1.0
+    table[i, ROWS] += 1.0
+    if table[i, ASKED] < rules[WARMUP]:
+        table[i, ASKED] += 1.0
+        return BY_WARMUP
+    table[i, SEEN] += 1.0
+    why = NO
+    if is_open(table, i, rules):
+        why = choose(kind, table, i, rules, certainty(proba, e, known), known, rho, rho2, eta)
+    charged = 0.0 if why == NO or (why == BY_CHANCE and rules[FREE] == 1.0) else 1.0
+    table[i, SPENT] += charged
+    if why != NO:
+        table[i, ASKED] += 1.0
+    if why == BY_UNCERTAINTY:
+        table[i, UNCERTAIN] += 1.0
+    w = rules[WINDOW]
+    if w > 0.0:
+        table[i, RECENT] = table[i, RECENT] * ((w - 1.0) / w) + charged
+    return why
+
+
+@compiled
+def ask_many(
+    kind: int, table: Floats, i: int, rules: Floats, random: Seeds, proba: Floats, known: int, why: NDArray[np.int8]
+) -> None:
+    """Take rows in order; write for each why its label is wanted."""
+    for e in range(len(proba)):
+        why[e] = step(kind, table, i, rules, random, proba, e, known)
+
+
+@compiled
+def ask_one(kind: int, table: Floats, i: int, rules: Floats, random: Seeds, proba: Floats, e: int, known: int) -> int:
+    """Take one row; say why its label is wanted."""
+    why: int = step(kind, table, i, rules, random, proba, e, known)
+    return why
+
+
+@compiled
+def first_unfit(proba: Floats) -> int:
+    """Find the first cell that is no probability: negative, infinite or missing; -1 if there is none."""
+    n, classes = proba.shape
+    for e in range(n):
+        for c in range(classes):
+            if not 0.0 <= proba[e, c] <= 1e100:
+                return int(e * classes + c)
+    return -1

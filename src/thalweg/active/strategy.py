@@ -1,0 +1,215 @@
+"""What all strategies share: class probabilities in, labels wanted out, and a budget that is never exceeded."""
+
+import inspect
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thalweg.active import strategies_jit as jit
+from thalweg.core import params
+from thalweg.core.params import shown
+from thalweg.core.protocols import State
+from thalweg.jit.random import seeded
+
+Floats = NDArray[np.float64]
+
+REASONS = ("", "uncertain", "random", "selective", "warmup")
+"""Why a label is asked for, by the number that ``decide`` gives."""
+
+
+class Strategy(ABC):
+    """Decides, row by row, which labels are worth asking for.
+
+    After k rows never more than budget · k + 1 labels have been asked for, whatever the rows were. A label is asked for
+    when its row arrives, or never; it is charged when it is asked for, whether it ever comes or not. What is asked
+    depends on nothing but the rows up to then.
+
+    A row with probabilities of fewer than two classes, or all of them zero, says nothing: its label is wanted wherever
+    the budget allows (``Random`` does not look at the probabilities at all).
+
+    A strategy is its parameters (``rules``, a few numbers for the compiled code) and one row of a table; a compiled
+    loop over rows asks through ``strategies_jit.step`` with the ``code``.
+
+    >>> from thalweg import VariableUncertainty
+    >>> strategy = VariableUncertainty(budget=0.5)
+    >>> strategy.ask([[0.9, 0.1], [0.5, 0.5], [0.6, 0.4], [1.0, 0.0]]).tolist()
+    [True, False, True, False]
+    >>> strategy.asked, strategy.seen, strategy.budget_left
+    (2, 4, 0.0)
+    """
+
+    code: ClassVar[int]
+    """The number by which ``strategies_jit`` knows this kind."""
+
+    __slots__ = ("_random", "_rules", "_table", "budget", "seed", "warmup", "window")
+
+    def __init__(self, *, budget: float, window: int | None, warmup: int, seed: int) -> None:
+        params.number("budget", budget, least=0, most=1)
+        if window is not None:
+            params.whole("window", window, least=1, most=1_000_000_000)
+        params.whole("warmup", warmup, least=0, most=1_000_000_000)
+        params.whole("seed", seed, least=0)
+        self.budget = budget
+        self.window = window
+        self.warmup = warmup
+        self.seed = seed
+        self._rules = np.zeros(jit.RULES)
+        self._rules[[jit.BUDGET, jit.WARMUP, jit.WINDOW]] = budget, warmup, window or 0
+        for cell, value in self._own_rules().items():
+            self._rules[cell] = value
+        self.reset()
+
+    @abstractmethod
+    def _own_rules(self) -> dict[int, float]:
+        """Give the cells of ``rules`` that this kind has."""
+
+    # -- asking -------------------------------------------------------------------------------------------------------
+
+    def ask(self, proba: Any) -> NDArray[np.bool_]:
+        """Say for each row of class probabilities, in order, whether its label is wanted.
+
+        proba: what ``predict_proba`` gave, one row for each record; rows need not sum to 1. A bad number anywhere, and
+        no row is taken.
+        """
+        return self.decide(proba) > 0
+
+    def decide(self, proba: Any) -> NDArray[np.int8]:
+        """As ``ask``, with the reason: 0 not wanted, otherwise the place in ``REASONS``."""
+        rows = _probabilities(proba)
+        why = np.empty(len(rows), dtype=np.int8)
+        jit.ask_many(self.code, self._table, 0, self._rules, self._random, rows, rows.shape[1], why)
+        self._watch()
+        return why
+
+    def _decide_one(self, proba: Floats, e: int, known: int) -> int:
+        """Say why the label of row e is wanted, of probabilities that a learner gave."""
+        return jit.ask_one(self.code, self._table, 0, self._rules, self._random, proba, e, known)
+
+    def _closed_for(self) -> int:
+        """Say for how many rows to come, about, the budget allows no label."""
+        row = self._table[0]
+        return max(0, int(row[jit.SPENT] / self.budget - row[jit.SEEN])) if self.budget > 0.0 else 1 << 30
+
+    def _watch(self) -> None:
+        """Look whether something should be said about what has been asked."""
+
+    # -- how far it is ------------------------------------------------------------------------------------------------
+
+    @property
+    def seen(self) -> int:
+        """Rows so far."""
+        return int(self._table[0, jit.ROWS])
+
+    @property
+    def asked(self) -> int:
+        """Labels asked for so far."""
+        return int(self._table[0, jit.ASKED])
+
+    @property
+    def asked_uncertain(self) -> int:
+        """Of them, those asked for because the learner was uncertain."""
+        return int(self._table[0, jit.UNCERTAIN])
+
+    @property
+    def spent(self) -> int:
+        """Labels charged to the budget: all but those of the warm-up."""
+        return int(self._table[0, jit.SPENT])
+
+    @property
+    def budget_left(self) -> float:
+        """Labels that the rows so far would still allow: budget · k less those charged; at least -1."""
+        return float(self.budget * self._table[0, jit.SEEN] - self._table[0, jit.SPENT])
+
+    @property
+    def theta(self) -> float | None:
+        """The certainty below which a label is wanted now; None for strategies that have no such threshold."""
+        return None if self.code in (jit.RANDOM, jit.SELECTIVE) else float(self._table[0, jit.THETA])
+
+    # -- state and parameters -----------------------------------------------------------------------------------------
+
+    def state(self) -> State:
+        """Copy out all that the strategy knows."""
+        return {name: table.copy() for name, table in self._tables().items()}
+
+    def _tables(self) -> State:
+        return {"table": self._table, "random": self._random}
+
+    def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
+        """Continue from what ``state`` of a strategy with the same parameters gave."""
+        table, random = (state.get(n) if isinstance(state, Mapping) else None for n in ("table", "random"))
+        if not self._fits(table) or not _is(random, np.uint64, (1,)):
+            raise ValueError(f"state must be what state() of {type(self).__name__} with the same parameters gave")
+        self._table, self._random = np.array(table), np.array(random)
+
+    def _fits(self, table: Any) -> bool:
+        if not _is(table, np.float64, (1, jit.COLUMNS)) or not np.isfinite(table).all():
+            return False
+        row = table[0]
+        counts = row[: jit.THETA]
+        whole = (counts >= 0.0).all() and (counts == np.floor(counts)).all()
+        ordered = row[jit.SEEN] <= row[jit.ROWS] >= row[jit.ASKED] >= max(row[jit.SPENT], row[jit.UNCERTAIN])
+        kept = row[jit.SPENT] < self.budget * row[jit.SEEN] + 1.0 + 1e-6 if row[jit.SPENT] else True
+        return bool(whole and ordered and kept and row[jit.THETA] > 0.0 and row[jit.RECENT] >= 0.0)
+
+    def reset(self) -> Self:
+        """Forget everything but the parameters."""
+        self._table = np.zeros((1, jit.COLUMNS))
+        self._table[0, jit.THETA] = self._first_theta()
+        self._random = seeded(self.seed)
+        return self
+
+    def _first_theta(self) -> float:
+        return 1.0
+
+    def copy(self) -> Self:
+        """Make a strategy with the same parameters and the same knowledge that goes its own way."""
+        twin = self.fresh()
+        twin.restore(self.state())
+        return twin
+
+    def fresh(self) -> Self:
+        """Make a strategy with the same parameters that has seen nothing."""
+        return type(self)(**self.get_params())
+
+    @classmethod
+    @lru_cache
+    def _defaults(cls) -> dict[str, Any]:
+        return {p.name: p.default for p in inspect.signature(cls).parameters.values()}
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Give the parameters by name."""
+        return {name: getattr(self, name) for name in self._defaults()}
+
+    def __repr__(self) -> str:
+        changed = [f"{k}={v!r}" for k, v in self.get_params().items() if v != self._defaults()[k]]
+        return f"{type(self).__name__}({', '.join(changed)})"
+
+
+def _is(array: Any, dtype: type, shape: tuple[int, ...]) -> bool:
+    return isinstance(array, np.ndarray) and array.dtype == dtype and array.shape == shape
+
+
+def _probabilities(proba: Any) -> Floats:
+    try:
+        array = np.asarray(proba)
+    except Exception:  # rows of different lengths, or someone else's container
+        array = np.empty(0, dtype=object)
+    if array.dtype.kind not in "biuf" or np.ma.is_masked(proba):
+        raise TypeError(f"proba must hold rows of numbers, got {shown(proba)}")
+    if array.ndim != 2:
+        raise ValueError(f"proba must have two dimensions, rows and classes, got {array.ndim}")
+    if array.dtype != np.float64 or not array.flags.c_contiguous or not array.flags.writeable:
+        with np.errstate(over="ignore"):
+            array = np.array(array, dtype=np.float64, order="C")
+    bad = jit.first_unfit(array)
+    if bad >= 0:
+        row, column = divmod(int(bad), array.shape[1])
+        v = array[row, column]
+        rule = "no missing value (NaN)" if math.isnan(v) else "numbers in [0, 1e+100]"
+        raise ValueError(f"proba must hold {rule}, got {v} in row {row}, column {column}")
+    return array
