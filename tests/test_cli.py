@@ -68,6 +68,17 @@ def test_seed_reaches_stream_and_learner(run) -> None:  # type: ignore[no-untype
     assert accuracy("--seed", 5) != accuracy("--seed", 6)
 
 
+def test_labels_on_a_budget(run) -> None:  # type: ignore[no-untyped-def]
+    code, out, _ = run(
+        "run", "naive-bayes", "sea", "--limit", 4000, "--budget", 0.3, "--strategy", "random", "--json", "-"
+    )
+    assert code == 0
+    assert 1000 < json.loads(out)["labels_used"] <= 1201
+    code, _, error = run("run", "naive-bayes", "sea", "--limit", 100, "--budget", 2)
+    assert code == 2
+    assert "budget must lie in [0, 1], got 2.0" in error
+
+
 def test_a_file_with_a_target(run, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
     rng = np.random.default_rng(0)
     lines = [f"{a:.4f},{c},{'yes' if a > 0 else 'no'}" for a, c in zip(rng.normal(size=500), "rgb" * 200, strict=False)]

@@ -46,7 +46,7 @@ def test_examples_in_pages(page: str, number: int, code: str, tmp_path: Path, mo
 
 def test_the_pages_have_examples() -> None:
     assert {page for page, _, _ in examples()} == {"README.md", "docs/guide.md", "docs/forests.md"}
-    assert len(examples()) == 9
+    assert len(examples()) == 10
 
 
 def test_links_between_pages_lead_somewhere() -> None:

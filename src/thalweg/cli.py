@@ -86,6 +86,8 @@ def run(
     drop: Annotated[list[str] | None, typer.Option(help="A column of the file to leave out.")] = None,
     nominal: Annotated[list[str] | None, typer.Option(help="A column of numbers that are names, not amounts.")] = None,
     delay: Annotated[int, typer.Option(help="Rows between a record and its label.", min=0)] = 0,
+    budget: Annotated[float | None, typer.Option(help="Share of the labels to ask for; others stay unseen.")] = None,
+    strategy: Annotated[str, typer.Option(help="How to choose the labels to ask for; see thalweg list.")] = "avu",
     window: Annotated[int, typer.Option(help="Rows of the sliding window for metrics.", min=1)] = 1000,
     seconds: Annotated[float | None, typer.Option(help="Stop after so many seconds.")] = None,
     json: Annotated[
@@ -103,6 +105,12 @@ def run(
 
     model = _learner(learner, _settings(settings or []), seed)
     source = _stream(_input(stream, format), seed, target=target, drop=tuple(drop or ()), nominal=tuple(nominal or ()))
+    if budget is not None:
+        from thalweg.active.learner import ActiveLearner
+
+        model = ActiveLearner(
+            learner=model, strategy=registry.make("strategy", strategy, registry.STRATEGIES, budget=budget)
+        )
     _check_paths(json if json != "-" else None, plot, save, resume)
     if limit is None and _is_endless(source):
         limit = ENDLESS
@@ -144,6 +152,7 @@ def list_() -> None:
         "streams of the papers": {name: e.line for name, e in registry.PAPERS.items()},
         "data sets (thalweg data says where they are to be had)": {name: d.line for name, d in DATASETS.items()},
         "detectors": {name: e.line for name, e in registry.DETECTORS.items()},
+        "strategies (with --budget)": {name: e.line for name, e in registry.STRATEGIES.items()},
         "metrics": dict(METRICS),
     }
     console = Console()
