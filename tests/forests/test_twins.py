@@ -29,7 +29,7 @@ from twins.hddm_a import SlowHDDMA
 from twins.hddm_w import SlowHDDMW
 from twins.page_hinkley import SlowPageHinkley
 
-EAGER = {"grace_period": 30, "delta": 0.1, "tau": 0.2}
+EAGER = {"grace_period": 30, "delta": 0.1, "tau": 0.2, "binary_splits": False}
 
 
 def rise(delta):

@@ -48,7 +48,7 @@ class LeveragingBagging(Forest):
         tau: float = 0.05,
         criterion: Literal["gain", "gini"] = "gain",
         leaf: Literal["majority", "bayes", "adaptive"] = "adaptive",
-        binary_splits: bool = False,
+        binary_splits: bool = True,
         null_merit: Literal["zero", "moa"] = "moa",
         leaf_range: bool = True,
         limit_bytes: int | None = None,

@@ -66,8 +66,8 @@ def importances(views: Sequence[tuple[View, float]]) -> dict[str, float]:
             if children:
                 f = int(view.nodes[i]["feature"])
                 own[f if f >= 0 else -2 - f] += _mixed(counts[i]) - sum(_mixed(counts[c]) for c in children)
-        if own.sum() > 0.0:
-            gained += weight * own / own.sum()
+        if own.sum() > 0.0:  # by what a row of the tree gains: a tree that sees nothing of use counts little
+            gained += weight * own / counts[view.root].sum()
     whole = gained.sum()
     return _ranked(schema.names, gained / whole if whole > 0.0 else gained)
 
