@@ -7,7 +7,7 @@ from thalweg.detectors.by_name import make_detector
 from thalweg.detectors.detector import Detector
 from thalweg.forests import members_jit as m
 from thalweg.forests.forest import Forest, Plan
-from thalweg.forests.parts import check, check_subspace, features_of, tree_rules
+from thalweg.forests.parts import check_subspace, features_of
 
 PRESETS: dict[str, dict[str, Any]] = {
     "2017": {"subspace": "sqrt", "warning": "adwin(delta=0.0001)", "drift": "adwin(delta=0.00001)"},
@@ -67,7 +67,11 @@ class AdaptiveRandomForest(Forest):
         seed: int = 1,
         n_jobs: int = 1,
     ) -> None:
-        self.size = size
+        super().__init__(
+            size=size, grace_period=grace_period, delta=delta, tau=tau, criterion=criterion, leaf=leaf,
+            binary_splits=binary_splits, null_merit=null_merit, leaf_range=leaf_range, limit_bytes=limit_bytes,
+            seed=seed, n_jobs=n_jobs,
+        )  # fmt: skip
         self.rate = rate
         self.subspace = subspace
         self.drift = drift
@@ -76,17 +80,6 @@ class AdaptiveRandomForest(Forest):
         self.weighted_vote = weighted_vote
         self.detect_before = detect_before
         self.background_sampled = background_sampled
-        self.grace_period = grace_period
-        self.delta = delta
-        self.tau = tau
-        self.criterion = criterion
-        self.leaf = leaf
-        self.binary_splits = binary_splits
-        self.null_merit = null_merit
-        self.leaf_range = leaf_range
-        self.limit_bytes = limit_bytes
-        self.seed = seed
-        self.n_jobs = n_jobs
         params.number("rate", rate, above=0, most=1000)
         params.choice("preset", preset, tuple(PRESETS))
         for name in ("weighted_vote", "detect_before", "background_sampled"):
@@ -95,7 +88,6 @@ class AdaptiveRandomForest(Forest):
         make_detector("warning", warning)
         if make_detector("drift", self._chosen("drift")) is None and warning not in (None, "none"):
             raise ValueError(f"warning must be none where drift is, got {warning!r}")
-        check(self)
 
     def _chosen(self, name: str) -> Any:
         """A parameter, or where it is None what the preset says."""
@@ -105,7 +97,7 @@ class AdaptiveRandomForest(Forest):
     def _make_plan(self, d: int) -> Plan:
         drift = make_detector("drift", self._chosen("drift"))
         return Plan(
-            rules=tree_rules(self, features_of(self._chosen("subspace"), d)),
+            rules=self._tree_rules(features_of(self._chosen("subspace"), d)),
             rate=self.rate,
             votes=m.BY_ACCURACY if self.weighted_vote else m.EQUAL,
             replace=m.NEVER if drift is None else m.OWN,

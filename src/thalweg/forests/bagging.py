@@ -7,7 +7,6 @@ from thalweg.detectors.by_name import make_detector
 from thalweg.detectors.detector import Detector
 from thalweg.forests import members_jit as m
 from thalweg.forests.forest import Forest, Plan
-from thalweg.forests.parts import check, tree_rules
 
 
 @final
@@ -50,25 +49,17 @@ class OnlineBagging(Forest):
         seed: int = 1,
         n_jobs: int = 1,
     ) -> None:
-        self.size = size
+        super().__init__(
+            size=size, grace_period=grace_period, delta=delta, tau=tau, criterion=criterion, leaf=leaf,
+            binary_splits=binary_splits, null_merit=null_merit, leaf_range=leaf_range, limit_bytes=limit_bytes,
+            seed=seed, n_jobs=n_jobs,
+        )  # fmt: skip
         self.rate = rate
         self.drift = drift
-        self.grace_period = grace_period
-        self.delta = delta
-        self.tau = tau
-        self.criterion = criterion
-        self.leaf = leaf
-        self.binary_splits = binary_splits
-        self.null_merit = null_merit
-        self.leaf_range = leaf_range
-        self.limit_bytes = limit_bytes
-        self.seed = seed
-        self.n_jobs = n_jobs
         params.number("rate", rate, above=0, most=1000)
         make_detector("drift", drift)
-        check(self)
 
     def _make_plan(self, d: int) -> Plan:
         drift = make_detector("drift", self.drift)
         replace = m.NEVER if drift is None else m.WORST
-        return Plan(rules=tree_rules(self), rate=self.rate, drift=drift, replace=replace, feed_always=True)
+        return Plan(rules=self._tree_rules(), rate=self.rate, drift=drift, replace=replace, feed_always=True)

@@ -91,10 +91,53 @@ class Forest(Classifier):
 
     __slots__ = ("_apart", "_arrays", "_detector_rules", "_how", "_odds", "_plan", "_shards")
 
-    size: int
-    n_jobs: int
-    seed: int
-    limit_bytes: int | None
+    def __init__(
+        self,
+        *,
+        size: int,
+        grace_period: float,
+        delta: float,
+        tau: float,
+        criterion: str,
+        leaf: str,
+        binary_splits: bool,
+        null_merit: str,
+        leaf_range: bool,
+        limit_bytes: int | None,
+        seed: int,
+        n_jobs: int,
+    ) -> None:
+        """Take and check the parameters that all forests have: of their trees, of memory, chance and threads."""
+        self.size = size
+        self.grace_period = grace_period
+        self.delta = delta
+        self.tau = tau
+        self.criterion = criterion
+        self.leaf = leaf
+        self.binary_splits = binary_splits
+        self.null_merit = null_merit
+        self.leaf_range = leaf_range
+        self.limit_bytes = limit_bytes
+        self.seed = seed
+        self.n_jobs = n_jobs
+        params.whole("size", size, least=1, most=100_000)
+        self._tree_rules()
+        if limit_bytes is not None:
+            params.whole("limit_bytes", limit_bytes, least=1024)
+        params.whole("seed", seed, least=0)
+        params.whole("n_jobs", n_jobs, least=-1)
+        if n_jobs == 0:
+            raise ValueError("n_jobs must be a number of threads, or -1 for one on each core, got 0")
+
+    def _tree_rules(self, subspace: int | None = None) -> Rules:
+        """How the trees grow. subspace: features that a leaf, or a tree with a patch, looks at; None: all."""
+        rules = Rules(
+            grace_period=self.grace_period, delta=self.delta, tau=self.tau, criterion=self.criterion, leaf=self.leaf,
+            binary_splits=self.binary_splits, null_merit=self.null_merit, leaf_range=self.leaf_range,
+            subspace=subspace,
+        )  # fmt: skip
+        rules.check()
+        return rules
 
     @abstractmethod
     def _make_plan(self, d: int) -> Plan:

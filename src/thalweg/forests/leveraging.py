@@ -7,7 +7,6 @@ from thalweg.detectors.by_name import make_detector
 from thalweg.detectors.detector import Detector
 from thalweg.forests import members_jit as m
 from thalweg.forests.forest import Forest, Plan
-from thalweg.forests.parts import check, tree_rules
 
 SAMPLINGS = {"poisson": m.POISSON, "missed": m.MISSED, "half": m.HALF, "one_more": m.ONE_MORE, "any": m.ANY}
 
@@ -55,28 +54,20 @@ class LeveragingBagging(Forest):
         seed: int = 1,
         n_jobs: int = 1,
     ) -> None:
-        self.size = size
+        super().__init__(
+            size=size, grace_period=grace_period, delta=delta, tau=tau, criterion=criterion, leaf=leaf,
+            binary_splits=binary_splits, null_merit=null_merit, leaf_range=leaf_range, limit_bytes=limit_bytes,
+            seed=seed, n_jobs=n_jobs,
+        )  # fmt: skip
         self.rate = rate
         self.sampling = sampling
         self.drift = drift
         self.codes = codes
-        self.grace_period = grace_period
-        self.delta = delta
-        self.tau = tau
-        self.criterion = criterion
-        self.leaf = leaf
-        self.binary_splits = binary_splits
-        self.null_merit = null_merit
-        self.leaf_range = leaf_range
-        self.limit_bytes = limit_bytes
-        self.seed = seed
-        self.n_jobs = n_jobs
         params.number("rate", rate, above=0, most=1000)
         params.choice("sampling", sampling, tuple(SAMPLINGS))
         params.flag("codes", codes)
         if make_detector("drift", drift) is None and sampling == "missed":
             raise ValueError("sampling 'missed' needs the errors that a drift detector keeps, got drift None")
-        check(self)
 
     def _make_plan(self, d: int) -> Plan:
         drift = make_detector("drift", self.drift)
@@ -84,6 +75,6 @@ class LeveragingBagging(Forest):
         sampling = SAMPLINGS[self.sampling]
         rate = 1.0 if sampling in (m.ONE_MORE, m.ANY) else self.rate
         return Plan(
-            rules=tree_rules(self), sampling=sampling, rate=rate, drift=drift, replace=replace, feed_always=True,
+            rules=self._tree_rules(), sampling=sampling, rate=rate, drift=drift, replace=replace, feed_always=True,
             codes=self.codes,
         )  # fmt: skip

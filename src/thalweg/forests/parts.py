@@ -1,34 +1,10 @@
-"""What the parameters of forests mean: of their trees, and how many features a leaf or a tree looks at."""
+"""How many features a leaf or a tree looks at."""
 
 import math
 import numbers
 from typing import Any
 
-from thalweg.core import params
 from thalweg.core.params import shown
-from thalweg.trees.hoeffding import HoeffdingTree
-from thalweg.trees.pool import Rules
-
-TREE = ("grace_period", "delta", "tau", "criterion", "leaf", "binary_splits", "null_merit", "leaf_range")
-"""Parameters of a forest that are those of its trees; ``HoeffdingTree`` explains them."""
-
-
-def check(forest: Any) -> None:
-    """Refuse bad values of the parameters that all forests have."""
-    params.whole("size", forest.size, least=1, most=100_000)
-    tree_rules(forest)
-    if forest.limit_bytes is not None:
-        params.whole("limit_bytes", forest.limit_bytes, least=1024)
-    params.whole("seed", forest.seed, least=0)
-    params.whole("n_jobs", forest.n_jobs, least=-1)
-    if forest.n_jobs == 0:
-        raise ValueError("n_jobs must be a number of threads, or -1 for one on each core, got 0")
-
-
-def tree_rules(forest: Any, subspace: int | None = None) -> Rules:
-    """The rules of a forest's trees, from its own parameters."""
-    chosen = {name: getattr(forest, name) for name in TREE}
-    return HoeffdingTree(**chosen, subspace=subspace, limit_bytes=None).rules()
 
 
 def check_subspace(value: Any) -> None:

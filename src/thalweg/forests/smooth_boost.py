@@ -5,7 +5,6 @@ from typing import Literal, final
 from thalweg.core import params
 from thalweg.forests import members_jit as m
 from thalweg.forests.forest import Forest, Plan
-from thalweg.forests.parts import check, tree_rules
 
 VARIANTS = {"plain": m.PLAIN, "ocp": m.CONVEX, "exp": m.EXPONENTIAL}
 
@@ -50,25 +49,21 @@ class OnlineSmoothBoost(Forest):
         seed: int = 1,
         n_jobs: int = 1,
     ) -> None:
-        self.size = size
+        super().__init__(
+            size=size, grace_period=grace_period, delta=delta, tau=tau, criterion=criterion, leaf=leaf,
+            binary_splits=binary_splits, null_merit=null_merit, leaf_range=leaf_range, limit_bytes=limit_bytes,
+            seed=seed, n_jobs=n_jobs,
+        )  # fmt: skip
         self.gamma = gamma
         self.weights = weights
-        self.grace_period = grace_period
-        self.delta = delta
-        self.tau = tau
-        self.criterion = criterion
-        self.leaf = leaf
-        self.binary_splits = binary_splits
-        self.null_merit = null_merit
-        self.leaf_range = leaf_range
-        self.limit_bytes = limit_bytes
-        self.seed = seed
-        self.n_jobs = n_jobs
         params.number("gamma", gamma, above=0, below=1)
         params.choice("weights", weights, tuple(VARIANTS))
-        check(self)
 
     def _make_plan(self, d: int) -> Plan:
         return Plan(
-            rules=tree_rules(self), sampling=m.BOOST, votes=m.BY_ALPHA, gamma=self.gamma, variant=VARIANTS[self.weights]
+            rules=self._tree_rules(),
+            sampling=m.BOOST,
+            votes=m.BY_ALPHA,
+            gamma=self.gamma,
+            variant=VARIANTS[self.weights],
         )

@@ -7,7 +7,7 @@ from thalweg.detectors.by_name import make_detector
 from thalweg.detectors.detector import Detector
 from thalweg.forests import members_jit as m
 from thalweg.forests.forest import Forest, Plan
-from thalweg.forests.parts import check, check_subspace, features_of, tree_rules
+from thalweg.forests.parts import check_subspace, features_of
 
 METHODS = ("patches", "subspaces", "resampling")
 
@@ -60,7 +60,11 @@ class StreamingRandomPatches(Forest):
         seed: int = 1,
         n_jobs: int = 1,
     ) -> None:
-        self.size = size
+        super().__init__(
+            size=size, grace_period=grace_period, delta=delta, tau=tau, criterion=criterion, leaf=leaf,
+            binary_splits=binary_splits, null_merit=null_merit, leaf_range=leaf_range, limit_bytes=limit_bytes,
+            seed=seed, n_jobs=n_jobs,
+        )  # fmt: skip
         self.rate = rate
         self.subspace = subspace
         self.drift = drift
@@ -68,17 +72,6 @@ class StreamingRandomPatches(Forest):
         self.method = method
         self.weighted_vote = weighted_vote
         self.detect_before = detect_before
-        self.grace_period = grace_period
-        self.delta = delta
-        self.tau = tau
-        self.criterion = criterion
-        self.leaf = leaf
-        self.binary_splits = binary_splits
-        self.null_merit = null_merit
-        self.leaf_range = leaf_range
-        self.limit_bytes = limit_bytes
-        self.seed = seed
-        self.n_jobs = n_jobs
         params.number("rate", rate, above=0, most=1000)
         params.choice("method", method, METHODS)
         params.flag("weighted_vote", weighted_vote)
@@ -86,14 +79,13 @@ class StreamingRandomPatches(Forest):
         check_subspace(subspace)
         make_detector("drift", drift)
         make_detector("warning", warning)
-        check(self)
 
     def _make_plan(self, d: int) -> Plan:
         k = max(min(2, d), features_of(self.subspace, d))
         patches = self.method != "resampling" and k < d
         drift = make_detector("drift", self.drift)
         return Plan(
-            rules=tree_rules(self, k if patches else None),
+            rules=self._tree_rules(k if patches else None),
             sampling=m.ONCE if self.method == "subspaces" else m.POISSON,
             rate=self.rate,
             votes=m.BY_ACCURACY if self.weighted_vote else m.EQUAL,
