@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 from growing import by_appearance, tree_stream
-from shadowing import bits, by_chunks, draws, mixed, named, numbers, plain_bits, same, shadow
+from shadowing import draws, mixed, named, numbers, shadow
 
-from thalweg import Agrawal, HoeffdingAdaptiveTree, HoeffdingTree, load, save
+from thalweg import Agrawal, HoeffdingAdaptiveTree, HoeffdingTree
 from twins.adaptive import SlowHoeffdingAdaptiveTree
 
 EAGER = {"grace_period": 20, "delta": 0.1, "tau": 0.25}
@@ -121,29 +121,6 @@ def test_on_electricity_it_is_better_than_a_hoeffding_tree(electricity):
 # -- in pieces, within the limit, from a file -------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("limit", [None, 60_000])
-def test_any_chunk_size_gives_the_same_bits(limit):
-    X, y = mixed(3000, MIXED, missing=0.05)
-    w = np.random.default_rng(6).exponential(1.0, len(y))
-    runs = [
-        by_chunks(lambda: named(HoeffdingAdaptiveTree(**QUICK, limit_bytes=limit), MIXED), X, y, size, w)[0]
-        for size in (1, 17, 3000)
-    ]
-    assert runs[0]["turns"][:2].min() > 0
-    assert all(same(runs[0], run) for run in runs[1:])
-
-
-@pytest.mark.parametrize("at", [700, 1150, 2100])
-def test_it_goes_on_from_a_file_as_if_nothing_had_happened(tmp_path, at):
-    X, y = numbers(3000, classes=3)
-    stayed = HoeffdingAdaptiveTree(**QUICK).partial_fit(X[:at], y[:at])
-    save(stayed, tmp_path / "tree.safetensors")
-    loaded = load(tmp_path / "tree.safetensors")
-    for tree in (stayed, loaded):
-        tree.partial_fit(X[at:], y[at:])
-    assert same(stayed.state(), loaded.state())
-
-
 @pytest.mark.parametrize("limit", [30_000, 100_000])
 def test_the_limit_is_never_exceeded_and_it_still_adapts(limit):
     X, y = tree_stream(1, 6000)
@@ -165,48 +142,6 @@ def test_a_limit_too_small_is_refused_with_a_sentence():
         HoeffdingAdaptiveTree(limit_bytes=1024).partial_fit(X, y)
 
 
-def test_compiled_and_plain_agree_bit_for_bit():
-    assert plain_bits("HoeffdingAdaptiveTree", QUICK) == bits("HoeffdingAdaptiveTree", QUICK)
-
-
-@pytest.fixture(scope="module")
-def good():
-    X, y = numbers(3000)
-    tree, at = HoeffdingAdaptiveTree(**QUICK).partial_fit(X[:1000], y[:1000]), 1000
-    while tree.alternates["growing"] < 2:
-        tree.partial_fit(X[at : at + 10], y[at : at + 10])
-        at += 10
-    return tree.state()
-
-
-@pytest.mark.parametrize("name", ["links", "marks", "pairs", "turns"])
-def test_another_table_is_refused(good, name):
-    table = good[name]
-    for bad in (table[:-1].copy(), table.astype(np.float32), table.reshape(-1, 1, 1)):
-        with pytest.raises(ValueError, match="state must be what HoeffdingAdaptiveTree.state"):
-            HoeffdingAdaptiveTree(**QUICK).restore(good | {name: bad})
-
-
-def test_random_damage_never_crashes(good):
-    X, y = numbers(600)
-    rng = np.random.default_rng(1)
-    refused = 0
-    for _ in range(200):
-        name = rng.choice(["nodes", "links", "head", "pairs", "marks"])
-        table = good[name].copy()
-        raw = table.reshape(-1).view(np.uint8)
-        raw[rng.integers(min(len(raw), 4000))] = rng.integers(256)
-        tree = HoeffdingAdaptiveTree(**QUICK)
-        try:
-            tree.restore({k: v.copy() for k, v in good.items()} | {name: table})
-        except ValueError:
-            refused += 1
-            continue
-        with np.errstate(all="ignore"):
-            tree.test_then_train(X, y)
-    assert 20 < refused < 200
-
-
 @pytest.mark.parametrize(
     "bad",
     [
@@ -219,14 +154,3 @@ def test_random_damage_never_crashes(good):
 def test_bad_parameters_are_refused_by_name(bad):
     with pytest.raises((ValueError, TypeError), match=f"^{next(iter(bad))} must"):
         HoeffdingAdaptiveTree(**bad)
-
-
-def test_it_can_be_looked_at():
-    X, y = numbers(2000)
-    tree = HoeffdingAdaptiveTree(**QUICK)
-    with pytest.raises(ValueError, match="not seen a row"):
-        tree.describe()
-    tree.partial_fit(X, y)
-    assert tree.describe().count(" of ") == tree.n_leaves > 1
-    assert tree.to_dot().startswith("digraph")
-    assert tree.depth > 0
