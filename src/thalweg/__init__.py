@@ -26,6 +26,7 @@ _HOME = {
     "VariableRandomisedUncertainty": "active.uncertainty",
     "VariableUncertainty": "active.uncertainty",
     "Vote": "baselines.vote",
+    "StreamingDeepForest": "deep.sdf",
     "StreamingRandomPatches": "forests.srp",
     "OnlineSmoothBoost": "forests.smooth_boost",
     "OnlineBagging": "forests.bagging",
@@ -150,6 +151,7 @@ __all__ = [
     "Sine",
     "Split",
     "Strategy",
+    "StreamingDeepForest",
     "StreamingRandomPatches",
     "Text",
     "VariableRandomisedUncertainty",
@@ -184,6 +186,7 @@ if TYPE_CHECKING:
     from thalweg.core.chunk import Chunk
     from thalweg.core.classifier import Classifier
     from thalweg.core.schema import Feature, Schema
+    from thalweg.deep.sdf import StreamingDeepForest
     from thalweg.detectors.adwin import ADWIN
     from thalweg.detectors.ddm import DDM
     from thalweg.detectors.eddm import EDDM

@@ -38,6 +38,7 @@ def _table(**entries: Entry) -> Mapping[str, Entry]:
 
 
 LEARNERS = _table(
+    sdf=Entry("deep.sdf:StreamingDeepForest", "layers of forests, each sees what the one before says"),
     arf=Entry("forests.arf:AdaptiveRandomForest", "random forest whose failing trees are replaced"),
     srp=Entry("forests.srp:StreamingRandomPatches", "trees on random features and rows, replaced when they fail"),
     leveraging_bagging=Entry("forests.leveraging:LeveragingBagging", "bagging with heavy weights, the worst replaced"),

@@ -18,6 +18,7 @@ from thalweg import (
     OnlineSmoothBoost,
     ParquetStream,
     Schema,
+    StreamingDeepForest,
     StreamingRandomPatches,
     Vote,
     checks,
@@ -54,8 +55,9 @@ def makers(tmp_path_factory):
 
 
 def small(entry):
-    """Make a learner; a forest with few members, which is quick."""
-    return entry.make(size=10) if "size" in registry.parameters(entry.cls) else entry.make()
+    """Make a learner; a forest with few members and layers, which is quick."""
+    few = {"layers": 2, "size": 2} if "layers" in registry.parameters(entry.cls) else {"size": 10}
+    return entry.make(**{name: n for name, n in few.items() if name in registry.parameters(entry.cls)})
 
 
 EAGER = {"grace_period": 15, "delta": 0.3, "tau": 0.3}
@@ -66,6 +68,13 @@ LEARNERS = {name: partial(small, entry) for name, entry in registry.LEARNERS.ite
     "eager patches": lambda: StreamingRandomPatches(size=9, subspace=2, drift="hddm-w", warning="none", **EAGER),
     "eager bagging with codes": lambda: LeveragingBagging(size=5, codes=True, sampling="missed", **EAGER),
     "eager boosting": lambda: OnlineSmoothBoost(size=4, weights="exp", **EAGER),
+    "eager cascade": lambda: StreamingDeepForest(
+        layers=1,
+        size=2,
+        max_layers=3,
+        pass_on="forests",
+        forests=(AdaptiveRandomForest(subspace=2, **EAGER), LeveragingBagging(**EAGER)),
+    ),
     "vote": lambda: Vote(learners=(HoeffdingTree(**EAGER), NoChange(), MajorityClass()), weights=(2, 1, 1)),
     "eager tree": lambda: HoeffdingTree(grace_period=20, delta=0.2, tau=0.2),
     "eager tree, subspace, Gini": lambda: HoeffdingTree(

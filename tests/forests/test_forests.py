@@ -5,7 +5,6 @@ import os
 import subprocess
 import sys
 from collections import Counter
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -113,15 +112,9 @@ def test_chunks_do_not_matter(make, limit):
 @pytest.mark.parametrize("name", SHARDED)
 @pytest.mark.parametrize("limit", [None, 800_000])
 def test_threads_do_not_matter(name, limit, monkeypatch):
-    started = []
-
-    class Counted(ThreadPoolExecutor):
-        def __init__(self, jobs):
-            started.append(jobs)
-            super().__init__(jobs)
-
+    started, threads = [], forest_file._threads
     monkeypatch.setattr(forest_file, "_WORTH_A_THREAD", 0)
-    monkeypatch.setattr(forest_file, "ThreadPoolExecutor", Counted)
+    monkeypatch.setattr(forest_file, "_threads", lambda n, process: started.append(n) or threads(n, process))
     X, y = changing(2, 600, classes=3, every=150, missing=0.05)
     forests = [FORESTS[name](n_jobs=jobs, limit_bytes=limit).declare(schema_of(MIXED)) for jobs in (1, 2, 3, -1)]
     wanted = run(forests[0], X, y)
@@ -135,7 +128,7 @@ def test_threads_do_not_matter(name, limit, monkeypatch):
 
 
 def test_small_work_starts_no_thread(monkeypatch):
-    monkeypatch.setattr(forest_file, "ThreadPoolExecutor", None)
+    monkeypatch.setattr(forest_file, "_threads", None)
     X, y = changing(2, 100)
     AdaptiveRandomForest(size=17, n_jobs=2).partial_fit(X[:90], y[:90]).learn_one(X[90], int(y[90]))
 

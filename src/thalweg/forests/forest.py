@@ -5,8 +5,10 @@ A forest is a resampling rule and a replacement rule. Its class says which, in a
 
 import os
 from abc import abstractmethod
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import combinations, pairwise
 from math import comb
 from typing import Any, ClassVar
@@ -27,8 +29,8 @@ from thalweg.trees.leaf_jit import PATCH
 from thalweg.trees.picture import View
 from thalweg.trees.pool import Pool, Rules
 
-SHARDS = 8
-"""A forest's trees lie in up to so many pools, at least eight members in each, which threads can take on at once."""
+SHARDS = 16
+"""A forest's trees lie in up to so many pools, about eight members in each, which threads can take on at once."""
 _WORTH_A_THREAD = 4_000  # steps of a member
 _LISTED = 20  # patches: up to so many features all subsets are listed, and dealt out like cards
 
@@ -52,6 +54,7 @@ class Plan:
     variant: int = m.PLAIN
     patches: bool = False
     """Has each tree a patch of ``rules.subspace`` features, instead of each leaf?"""
+    shards: int = SHARDS
 
     @property
     def apart(self) -> bool:
@@ -89,7 +92,7 @@ class Forest(Classifier):
     missing = "native"
     bounded: ClassVar[bool] = False
 
-    __slots__ = ("_apart", "_arrays", "_detector_rules", "_how", "_odds", "_plan", "_shards")
+    __slots__ = ("_apart", "_arrays", "_detector_rules", "_how", "_odds", "_plan", "_shards", "_shards_most")
 
     def __init__(
         self,
@@ -120,6 +123,7 @@ class Forest(Classifier):
         self.limit_bytes = limit_bytes
         self.seed = seed
         self.n_jobs = n_jobs
+        self._shards_most = SHARDS
         params.whole("size", size, least=1, most=100_000)
         self._tree_rules()
         if limit_bytes is not None:
@@ -143,10 +147,13 @@ class Forest(Classifier):
     def _make_plan(self, d: int) -> Plan:
         """Say what the forest is made of, for records of d features."""
 
+    def _plan_for(self, schema: Schema) -> Plan:
+        return replace(self._make_plan(schema.n_features), shards=self._shards_most)
+
     # -- what a learner writes ----------------------------------------------------------------------------------------
 
     def _start(self, schema: Schema) -> None:
-        plan, size = self._make_plan(schema.n_features), int(self.size)
+        plan, size = self._plan_for(schema), int(self.size)
         seeds = seeded(self.seed, 3 * size)
         arrays = _new_members(plan, size) | {"dice": seeds[2 * size :].copy()}
         patches = _deal(plan, schema.n_features, size, self.seed) if plan.patches else None
@@ -174,7 +181,7 @@ class Forest(Classifier):
         size = int(self.size)
         names = ("members", "dice", "warn", "drift")
         arrays = {name: tables[name] for name in names}
-        plan = self._make_plan(schema.n_features)
+        plan = self._plan_for(schema)
         if plan.rules.subspace is not None and tables["watched.0"].ndim == 3:  # it was chosen for the first features
             plan = replace(plan, rules=replace(plan.rules, subspace=max(1, tables["watched.0"].shape[1])))
         if plan.patches and len(tables["layout.0"]) == PATCH:  # it began with so few features that trees see all
@@ -211,30 +218,12 @@ class Forest(Classifier):
         self._apart = self._plan.apart and self.limit_bytes is None and not any(f.open for f in schema.features)
 
     def _play(self, X: Floats, y: Ints, w: Floats, events: Ints, out: Floats, known: int) -> None:
-        predictions = int((events >= 0).sum())
-        apart = self._apart or predictions == len(events)
+        play_together([self], X, y, w, events, [out], known, self.n_jobs)
 
-        def run(shard: _Shard) -> Floats:
-            sums = np.zeros((predictions, out.shape[1]))
-            self._play_shard(shard, X, y, w, events, sums, known, apart)
-            return sums
-
-        jobs = min(_jobs(self.n_jobs), len(self._shards))
-        if jobs > 1 and len(events) * int(self.size) >= _WORTH_A_THREAD:
-            with ThreadPoolExecutor(jobs) as threads:
-                parts = list(threads.map(run, self._shards))
-        else:
-            parts = [run(shard) for shard in self._shards]
-        if predictions:
-            for part in parts[1:]:  # always in this order: sums of floats depend on it
-                parts[0] += part
-            write_all(parts[0], y, events, known, out)
-
-    def _play_shard(
-        self, shard: _Shard, X: Floats, y: Ints, w: Floats, events: Ints, sums: Floats, known: int, apart: bool
-    ) -> None:
+    def _play_shard(self, shard: _Shard, X: Floats, y: Ints, w: Floats, events: Ints, sums: Floats, known: int) -> None:
         """Let the compiled routine play all steps; whenever it stops short, grow what it lacks and go on."""
         pool, size, n = shard.pool, len(shard.members), len(events)
+        apart = self._apart or len(sums) == n
         routine: Any = play
         now = np.zeros(4 + max(sums.shape[1], pool.tally.shape[1], int(y.max(initial=0)) + 1))
         done = 0
@@ -252,8 +241,9 @@ class Forest(Classifier):
             pool.make_room(X[r], 1 if self._plan.codes else int(y[r]))
 
     def _extend(self, schema: Schema) -> None:
+        subspace = None if self._plan.patches else self._plan_for(schema).rules.subspace
         for shard in self._shards:
-            shard.pool.extend(schema)
+            shard.pool.extend(schema, subspace)
         self._look_over(schema)
 
     def _rehearse(self) -> None:
@@ -358,6 +348,42 @@ class Forest(Classifier):
         ]
 
 
+def play_together(
+    forests: "Sequence[Forest]", X: Floats, y: Ints, w: Floats, events: Ints, outs: Sequence[Floats], known: int,
+    n_jobs: int,
+) -> None:  # fmt: skip
+    """Let forests that see the same rows carry out the same events; their shards share the threads."""
+    predictions = int((events >= 0).sum())
+    tasks = [
+        (forest, shard, np.zeros((predictions, out.shape[1])))
+        for forest, out in zip(forests, outs, strict=True)
+        for shard in forest._shards
+    ]
+
+    def run(task: tuple[Forest, _Shard, Floats]) -> None:
+        forest, shard, sums = task
+        forest._play_shard(shard, X, y, w, events, sums, known)
+
+    jobs = min(_jobs(n_jobs), len(tasks))
+    if jobs > 1 and len(events) * sum(int(forest.size) for forest in forests) >= _WORTH_A_THREAD:
+        list(_threads(jobs, os.getpid()).map(run, tasks))
+    else:
+        for task in tasks:
+            run(task)
+    if predictions:
+        for forest, out in zip(forests, outs, strict=True):
+            parts = [sums for f, _, sums in tasks if f is forest]
+            for part in parts[1:]:  # always in this order: sums of floats depend on it
+                parts[0] += part
+            write_all(parts[0], y, events, known, out)
+
+
+@lru_cache(maxsize=4)
+def _threads(n: int, _process: int) -> ThreadPoolExecutor:
+    """Threads that wait for work as long as this process runs: to start them for each chunk takes time."""
+    return ThreadPoolExecutor(n, thread_name_prefix="thalweg")
+
+
 def _need(plan: Plan) -> int:
     """How many trees one step teaches."""
     return 1 if plan.warning is None else 2
@@ -365,7 +391,7 @@ def _need(plan: Plan) -> int:
 
 def _parts(plan: Plan, size: int) -> list[slice]:
     """The members of each shard. It depends on the size alone, never on the number of threads."""
-    n = min(SHARDS, -(-size // 8)) if plan.apart else 1
+    n = min(plan.shards, -(-size // 8)) if plan.apart else 1
     ends = [size * g // n for g in range(n + 1)]
     return [slice(a, b) for a, b in pairwise(ends)]
 

@@ -167,15 +167,19 @@ def relayout(
 ) -> None:
     """Copy the first slots, all in use, into rows with more room for classes, values or attributes.
 
-    New attributes join a leaf that watches all of them; a random-subspace leaf keeps those it has.
+    New attributes join a leaf that watches all of them; a random-subspace leaf keeps those it has, and if leaves are to
+    watch more from now on, the rest of its list is given up.
     """
     old = min(watched.shape[1], layout.shape[1])
+    watches_all = old == layout.shape[1]
     for slot in range(slots):
         for a in range(HEADER):
             new_stats[slot, a] = stats[slot, a]
         start = HEADER
         for j in range(new_watched.shape[1]):
-            f = watched[slot, j, 0] if j < old else j
+            f = np.int32(j if watches_all else -1)
+            if j < old:
+                f = watched[slot, j, 0]
             new_watched[slot, j, 0] = f
             new_watched[slot, j, 1] = start
             if f < 0:  # given up

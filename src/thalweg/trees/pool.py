@@ -321,8 +321,10 @@ class Pool:
             return
         self._enlarge()
 
-    def extend(self, schema: Schema) -> None:
-        """Make room for features that have joined."""
+    def extend(self, schema: Schema, subspace: int | None = None) -> None:
+        """Make room for features that have joined. subspace: so many features new leaves watch from now on, if more."""
+        if self.subspace is not None and subspace is not None:
+            self.subspace = max(self.subspace, subspace)
         new = schema.features[self.layout.shape[1] :]
         if new:
             more = np.zeros((len(self.layout), len(new)), dtype=np.int64)
