@@ -26,6 +26,7 @@ _HOME = {
     "VariableRandomisedUncertainty": "active.uncertainty",
     "VariableUncertainty": "active.uncertainty",
     "Vote": "baselines.vote",
+    "OnlineDeepLearning": "networks.odl",
     "StreamingDeepForest": "deep.sdf",
     "StreamingRandomPatches": "forests.srp",
     "OnlineSmoothBoost": "forests.smooth_boost",
@@ -138,6 +139,7 @@ __all__ = [
     "NaiveBayes",
     "NoChange",
     "OnlineBagging",
+    "OnlineDeepLearning",
     "OnlineSmoothBoost",
     "PageHinkley",
     "ParquetStream",
@@ -201,6 +203,7 @@ if TYPE_CHECKING:
     from thalweg.forests.leveraging import LeveragingBagging
     from thalweg.forests.smooth_boost import OnlineSmoothBoost
     from thalweg.forests.srp import StreamingRandomPatches
+    from thalweg.networks.odl import OnlineDeepLearning
     from thalweg.snapshot import load, save
     from thalweg.streams.arff import ARFFStream
     from thalweg.streams.arrow_files import ArrowStream, ParquetStream

@@ -5,8 +5,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from thalweg import AVU, ActiveLearner, HoeffdingTree, MajorityClass, Random, load, save
+from thalweg import AVU, ActiveLearner, HoeffdingTree, MajorityClass, Random, Split, load, prequential, save
 from thalweg.active.tickets import TicketCounts, Told
+from thalweg.core.chunk import Chunk
+from thalweg.core.schema import Schema
 
 ALL = Random(budget=1.0)
 
@@ -101,6 +103,15 @@ def test_bad_answers_change_nothing(tickets, labels, sentence):
         learner.tell(tickets, labels)
     assert bits(learner) == before
     assert learner.tell([0, 1], ["a", "b"]).learned == 2
+
+
+def test_bad_answers_do_not_bring_back_what_has_expired():
+    learner = live(max_age=5)
+    learner.ask(numbered(0, 7))
+    with pytest.raises(ValueError, match="labels must hold no missing label"):
+        learner.tell([6], [None])
+    assert (learner.tickets.open, learner.tickets.expired) == (5, 2)
+    assert learner.copy().tell(range(7), ["a"] * 7) == Told(5, expired=(0, 1))
 
 
 def test_bad_rows_change_nothing():
@@ -253,13 +264,16 @@ def test_save_with_open_tickets(tmp_path):
 def test_damaged_tickets_are_refused():
     learner = live()
     learner.ask(numbered(0, 5))
+    learner.tell([4], ["a"])
     state = learner.state()
-    counts = state["tickets.counts"]
+    counts, latest = state["tickets.counts"], state["tickets.latest"]
     for bad in (
         {"tickets.counts": counts + 1}, {"tickets.counts": counts[:3]}, {"tickets.counts": -counts},
-        {"tickets.status": state["tickets.status"] * 0}, {"tickets.status": state["tickets.status"] + 7},
+        {"tickets.latest": latest * 0}, {"tickets.latest": latest + 7},
+        {"tickets.latest": latest.astype(float)}, {"tickets.latest": latest[:3]}, {"tickets.latest": latest.ravel()},
+        {"tickets.counts": counts + np.eye(8, dtype=int)[1]},
         {"tickets.rows": state["tickets.rows"][:2]}, {"tickets.rows": state["tickets.rows"][:, :1]},
-        {"tickets.born": state["tickets.born"].astype(float)},
+        {"tickets.rows": state["tickets.rows"].astype(np.float32)},
         {"strategy.random": state["strategy.random"][:0]},
     ):  # fmt: skip
         with pytest.raises(ValueError, match="state must be what"):
@@ -278,3 +292,80 @@ def test_features_that_come_later():
     assert learner.ask(np.array([[2.0, 1.0]])).tolist() == [1]
     assert learner.tell([0, 1], ["x", "y"]).learned == 2
     assert learner.schema.names == ("a", "b")
+
+
+# -- an evaluation with late labels is live use -----------------------------------------------------------------------
+
+
+class Watched:
+    """A stream over arrays that writes down, before it gives rows, which of the rows before were asked about."""
+
+    def __init__(self, X, y, due, learner):
+        self.rows = Chunk(X, y, None, np.arange(len(y), dtype=float), due)
+        self.schema, self.learner = Schema.numeric(X.shape[1]), learner
+        self.at, self.given, self.asked = 0, 0, []
+
+    def note(self):
+        if self.given:
+            self.asked += self.learner.asked_rows[-self.given :].tolist()
+
+    def read(self, n):
+        self.note()
+        chunk = self.rows[self.at : self.at + n]
+        self.given = len(chunk)
+        self.at += self.given
+        return chunk if self.given else None
+
+
+def answer_live(learner, X, y, due, *, before, moves):
+    """Ask row by row; tell a label as soon as it is due, before or after the row of that time; say what was asked."""
+    waiting, asked = {}, []
+
+    def tell(now):
+        ripe = sorted((r for r in waiting if due[r] <= now), key=due.__getitem__)
+        assert learner.tell([waiting.pop(r) for r in ripe], y[ripe]) == Told(len(ripe))
+
+    for t in range(len(X)):
+        if t == moves:
+            learner = learner.copy()
+        if before:
+            tell(t)
+        ticket = learner.ask(X[t : t + 1]).item()
+        asked.append(ticket >= 0)
+        if ticket >= 0:
+            waiting[t] = ticket
+        if not before:
+            tell(t)
+    return learner, asked, len(waiting)
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    n=st.integers(1, 150),
+    delay=st.one_of(st.integers(1, 60), st.just("time")),
+    chunk=st.sampled_from([1, 7, 64, 1000]),
+    strategy=st.sampled_from([AVU(budget=0.3), AVU(budget=0.8), Split(budget=0.5), ALL]),
+    tree=st.booleans(),
+    moves=st.integers(0, 150),
+    seed=st.integers(0, 20),
+)
+def test_late_labels_are_the_same_in_an_evaluation_and_live(n, delay, chunk, strategy, tree, moves, seed):
+    """The same rows are asked about, the same wait at the end, and model and strategy are the same to the bit."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 2)).round(1)
+    y = np.digitize(X[:, 0] + 0.3 * rng.normal(size=n), [-0.7, 0.7])
+    due = np.arange(n, dtype=float) + delay if delay != "time" else np.arange(n) + rng.integers(0, 40, n).astype(float)
+    due[rng.random(n) < (0.1 if delay == "time" else 0.0)] = np.inf
+    learner, twin = (
+        live(n, strategy=strategy, learner=HoeffdingTree(grace_period=10, delta=0.2, tau=0.2) if tree else None)
+        for _ in range(2)
+    )
+    stream = Watched(X, y, due, learner)
+    twin.declare(stream.schema)
+    result = prequential(stream, learner, delay=delay, chunk=chunk)
+    stream.note()
+    twin, asked, waiting = answer_live(twin, X, y, due, before=delay == "time", moves=moves)
+    assert stream.asked[:n] == asked
+    assert (result.labels_used, result.labels_pending) == (twin.tickets.answered, waiting)
+    assert bits(learner.model) == bits(twin.model)
+    assert bits(learner.policy) == bits(twin.policy)

@@ -13,7 +13,6 @@ from thalweg import (
     OnlineBagging,
     Schema,
     StreamingDeepForest,
-    Waveform,
 )
 from thalweg.deep import cascade, outputs_jit
 
@@ -256,21 +255,28 @@ def test_a_damaged_state_is_refused():
     assert np.array_equal(forest.predict_proba(chunk.X), before)
 
 
-def test_a_layer_joins_where_it_helps_and_only_there():
-    chunk = Waveform(seed=1).read(8_000)
-    X, y = chunk.X, chunk.y
-    options = {"forests": ["arf(leaf='majority')"], "size": 3, "layers": 1, "max_layers": 3, "output": "last"}
-    grown = StreamingDeepForest(**options).partial_fit(X, y)
-    assert grown.n_layers > 1
-    assert len(grown.layer_probas(X[:1])) == 3
-    pieces = StreamingDeepForest(**options)
-    for i in range(0, len(X), 777):
-        pieces.partial_fit(X[i : i + 777], y[i : i + 777])
-    assert pieces.n_layers == grown.n_layers
-    assert np.array_equal(pieces.predict_proba(X[:50]), grown.predict_proba(X[:50]))
-    flips = StreamingDeepForest(**options).partial_fit(X, np.random.default_rng(3).integers(0, 2, len(X)))
-    assert flips.n_layers == 1
-    assert len(flips.layer_probas(X[:1])) == 2  # one on trial
+def test_a_layer_joins_where_it_helps():
+    X, y = changing(3, 1_200, kinds=(None,) * 4, classes=3)
+    forest = small(layers=1, max_layers=3).partial_fit(X[:300], y[:300])
+    assert (forest.n_layers, len(forest.layer_probas(X[:1]))) == (1, 2)  # one is on trial
+    chance = np.array([1.0, 990.0, 60.0, 50.0])  # layers that vote; rows; right alone: the one on trial, the last one
+    forest._duel[:] = chance
+    assert forest.partial_fit(X[300:320], y[300:320]).n_layers == 1
+    assert forest._duel[outputs_jit.ROWS] == 10
+    better = np.array([1.0, 990.0, 100.0, 50.0])
+    forest._duel[:] = better
+    single = forest.copy()
+    P = forest.test_then_train(X[320:], y[320:])
+    assert (forest.n_layers, len(forest.layer_probas(X[:1]))) == (2, 3)
+    Q = np.concatenate([single.test_then_train(X[i : i + 1], y[i : i + 1]) for i in range(320, len(X))])
+    assert np.array_equal(P, Q)
+    assert all(np.array_equal(table, single.state()[name]) for name, table in forest.state().items())
+
+
+def test_no_layer_joins_by_chance():
+    rng = np.random.default_rng(3)
+    forest = small(layers=1, max_layers=3, size=2).partial_fit(rng.random((6_000, 3)), rng.integers(0, 2, 6_000))
+    assert forest.n_layers == 1
 
 
 def test_what_can_be_seen():

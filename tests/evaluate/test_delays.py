@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from tiny_stream import Moving, TinyStream, rows
 
+from thalweg.core.arrays_file import read_arrays, write_arrays
 from thalweg.evaluate.metrics import Metrics
 from thalweg.evaluate.prequential import prequential
 
@@ -106,3 +107,24 @@ def test_a_class_whose_label_is_late_is_scored_as_its_own():
     assert result.recent["accuracy"] == 1.0
     assert result.confusion[0, 1] > 0
     assert result.confusion[1, 0] == 0
+
+
+def test_damaged_waiting_rows_are_refused(tmp_path):
+    X, y, _ = rows(100)
+    options = {"delay": 7, "checkpoint": tmp_path / "run"}
+    prequential(TinyStream(X, y), Moving(), limit=50, **options)
+    arrays, header = read_arrays(tmp_path / "run")
+    arrays = {name: array.copy() for name, array in arrays.items()}
+    header = {k: v for k, v in header.items() if "format" not in k and k not in ("library_version", "dtypes")}
+    waiting = {name: array for name, array in arrays.items() if name.startswith("pending.")}
+    assert waiting["pending.X"].tolist() == X[43:50].tolist()
+    damage = [{name: array[:-1]} for name, array in waiting.items()]
+    damage += [{name: array.astype(np.float32)} for name, array in waiting.items()]
+    damage += [{f"pending.{name}": -waiting[f"pending.{name}"]} for name in ("codes", "w", "rows")]
+    damage += [{"pending.due": np.full(7, np.nan)}, {"pending.X": X[43:50, 0].copy()}]
+    for bad in damage:
+        write_arrays(tmp_path / "run", arrays | bad, header)
+        with pytest.raises(ValueError, match="cannot be gone on from: .*waiting rows"):
+            prequential(TinyStream(X, y), Moving(), resume=True, **options)
+    write_arrays(tmp_path / "run", arrays, header)
+    assert prequential(TinyStream(X, y), Moving(), resume=True, **options).labels_pending == 7

@@ -29,7 +29,7 @@ from twins.hddm_a import SlowHDDMA
 from twins.hddm_w import SlowHDDMW
 from twins.page_hinkley import SlowPageHinkley
 
-EAGER = {"grace_period": 30, "delta": 0.1, "tau": 0.2, "binary_splits": False}
+EAGER = {"grace_period": 30, "delta": 0.1, "tau": 0.2, "binary_splits": False, "smoothing": 0.0}
 
 
 def rise(delta):
@@ -220,6 +220,17 @@ def test_adaptive_random_forest_with_other_options(options):
         X, y,
     )  # fmt: skip
     assert happened["swap"] > 0
+
+
+@pytest.mark.parametrize("options", [{"smoothing": 0.03}, {"smoothing": 0.1, "leaf": "bayes"}], ids=str)
+def test_a_smoothed_spread(options):
+    X, y = changing(9, 1200, classes=3, every=400)
+    _, happened = follow(
+        AdaptiveRandomForest(size=3, subspace=3, drift=adwin(0.3), warning=adwin(0.6), **EAGER | options),
+        SlowAdaptiveRandomForest(MIXED, size=3, m=3, drift=rise(0.3), warning=rise(0.6), **EAGER | options),
+        X, y,
+    )  # fmt: skip
+    assert happened["warning"] > 0
 
 
 @pytest.mark.parametrize("warning", [1e-9, None])

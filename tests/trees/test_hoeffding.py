@@ -176,6 +176,7 @@ OPTIONS = st.fixed_dictionaries(
         "null_merit": st.sampled_from(["moa", "zero"]),
         "binary_splits": st.booleans(),
         "leaf_range": st.booleans(),
+        "smoothing": st.sampled_from([0.0, 0.0, 0.03, 0.5]),
         "min_branch_share": st.sampled_from([0.0, 0.01, 0.2]),
         "n_split_points": st.sampled_from([1, 3, 10]),
     }

@@ -183,7 +183,7 @@ def test_a_limit_too_small_for_one_leaf_is_refused_with_a_sentence(d, limit):
     assert live(tree._pool.nodes, 1)[1] == 1  # what the sentence asks for is enough to observe
 
 
-@pytest.mark.parametrize(("d", "limit"), [(3, 4096), (300, 90_000)])
+@pytest.mark.parametrize(("d", "limit"), [(3, 4096), (300, 95_000)])
 def test_a_limit_that_just_holds_one_leaf(d, limit):
     X, y = tree_stream(9, 2000, d=d)
     tree = HoeffdingTree(**HUNGRY, limit_bytes=limit)

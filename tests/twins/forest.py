@@ -11,7 +11,7 @@ import numpy as np
 
 from twins.adwin import SlowADWIN
 from twins.hoeffding import SlowHoeffdingTree, most
-from twins.observers import NominalObserver, NumericObserver, is_missing, total
+from twins.observers import is_missing, total
 
 BITS = 2**64
 
@@ -107,7 +107,7 @@ class MemberTree(SlowHoeffdingTree):
             super()._draw(leaf)
             return
         watched = sorted(self.patch)
-        leaf.observers = {f: NumericObserver() if self.values[f] is None else NominalObserver() for f in watched}
+        leaf.observers = {f: self._observer(f) for f in watched}
 
     def votes(self, x):
         """Give class → vote, not normalised."""

@@ -69,15 +69,16 @@ class SlowHoeffdingTree:
 
     def __init__(self, values, *, grace_period=200, delta=1e-7, tau=0.05, criterion="gain", leaf="adaptive",
                  bound="hoeffding", min_branch_share=0.01, null_merit="moa", n_split_points=10, binary_splits=False,
-                 bayes_from=0.0, prune=True, drop_poor=False, leaf_range=True, subspace=None, choose=None,
-                 known=0):  # fmt: skip
+                 bayes_from=0.0, prune=True, drop_poor=False, leaf_range=True, smoothing=0.0, subspace=None,
+                 choose=None, known=0):  # fmt: skip
         self.values = list(values)
         self.grace_period, self.delta, self.tau = grace_period, delta, tau
         self.criterion, self.leaf, self.bound = criterion, leaf, bound
         self.min_branch_share, self.null_merit, self.n_split_points = min_branch_share, null_merit, n_split_points
         self.binary_splits, self.bayes_from, self.prune = binary_splits, bayes_from, prune
         self.drop_poor = drop_poor and leaf == "majority"
-        self.leaf_range, self.subspace, self.choose = leaf_range, subspace, choose
+        self.leaf_range, self.smoothing = leaf_range, smoothing
+        self.subspace, self.choose = subspace, choose
         self.known = known
         self.root = Leaf()
         self.rows = 0
@@ -161,7 +162,10 @@ class SlowHoeffdingTree:
         d = len(self.values)
         some = self.subspace is not None and self.subspace < d
         watched = self.choose(d, self.subspace) if some else range(d)
-        leaf.observers = {f: NumericObserver() if self.values[f] is None else NominalObserver() for f in watched}
+        leaf.observers = {f: self._observer(f) for f in watched}
+
+    def _observer(self, f):
+        return NumericObserver(self.smoothing) if self.values[f] is None else NominalObserver()
 
     def _attempt(self, leaf):
         present = sum(n > 0.0 for n in leaf.counts.values())
@@ -212,7 +216,7 @@ class SlowHoeffdingTree:
         self.values.append(value)
         for leaf in self.leaves():
             if leaf.observers is not None and (self.subspace is None or len(leaf.observers) < self.subspace):
-                leaf.observers[len(self.values) - 1] = NumericObserver() if value is None else NominalObserver()
+                leaf.observers[len(self.values) - 1] = self._observer(len(self.values) - 1)
 
     # -- looking ------------------------------------------------------------------------------------------------------
 

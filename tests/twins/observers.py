@@ -1,9 +1,16 @@
-"""What a leaf observes, once more and slowly: dicts and the math module, written from the rules."""
+"""What a leaf observes, once more and slowly: dicts and the math module, written from the rules.
+
+Only log2 and Φ of the search for a threshold are those of ``thalweg.jit.fast``, which are tested by themselves.
+"""
 
 import math
 from dataclasses import dataclass, field
 
+from thalweg.jit.fast import fast_below, fast_log2
+
 HUGE = 1e150
+STEEP = 8e307
+"""What 1 / (2σ²) is not taken to exceed: twice as much must be a number."""
 INV_PI = 1.0 / math.pi
 SQRT_HALF = math.sqrt(0.5)
 NOTHING = (-math.inf, None)
@@ -53,6 +60,27 @@ def merit(criterion, whole, branches, seen, min_share):
 # -- numeric attributes -----------------------------------------------------------------------------------------------
 
 
+def exact_below(z):
+    """Φ(z)."""
+    return 0.5 * math.erfc(-z * SQRT_HALF)
+
+
+def fast_x_log2_x(x):
+    """X · log2 x."""
+    return x * fast_log2(x)
+
+
+def merit_of_two(criterion, whole, left, right, min_share, times_log2=fast_x_log2_x):
+    """Gain of a split in two; -∞ unless both branches hold enough weight."""
+    a, b = total(left), total(right)
+    if min(a, b) <= (min_share * (a + b) if criterion == "gain" else 0.0):
+        return -math.inf
+    if criterion == "gini":
+        return merit(criterion, whole, [left, right], a + b, min_share)
+    inside = sum((times_log2(left[c]) + times_log2(right[c]) for c in sorted(left)), 0.0)
+    return whole - (times_log2(a) + times_log2(b) - inside) / (a + b)
+
+
 @dataclass
 class Gaussian:
     """Welford's running mean and spread of one class."""
@@ -62,9 +90,11 @@ class Gaussian:
     m2: float = 0.0
     least: float = math.inf
     greatest: float = -math.inf
+    inv: float = math.inf
+    """1 / (2σ²) when the last value came; ∞: no variance."""
 
-    def add(self, v, w):
-        """Take a value; the first one is the mean."""
+    def add(self, v, w, blur=0.0):
+        """Take a value; the first one is the mean. blur: is added to the spread."""
         first = self.weight == 0.0
         self.weight += w
         off = v - self.mean
@@ -72,41 +102,39 @@ class Gaussian:
         self.m2 += w * off * (v - self.mean)
         self.least = min(self.least, v)
         self.greatest = max(self.greatest, v)
-
-    @property
-    def varies(self):
-        """Is there a variance M2 / (W - 1) above 0?"""
-        return self.weight > 1.0 and self.m2 > 0.0
-
-    @property
-    def inv(self):
-        """1 / (2σ²)."""
-        return 0.5 * (self.weight - 1.0) / self.m2
+        self.inv = math.inf
+        if self.weight <= 1.0:
+            if blur > 0.0:
+                self.inv = 0.5 / (blur * blur)
+        elif self.m2 > 0.0 or blur > 0.0:
+            self.inv = 0.5 * (self.weight - 1.0) / (self.m2 + (self.weight - 1.0) * blur * blur)
 
     def log_density(self, v):
         """Logarithm of the normal density; without variance 1 at the mean and 0 elsewhere."""
         off = v - self.mean
-        if not self.varies:
+        if self.inv == math.inf:
             return 0.0 if off == 0.0 else -math.inf
         return 0.5 * math.log(self.inv * INV_PI) - off * off * self.inv
 
-    def at_most(self, t):
-        """Weight that is expected at or below t."""
+    def at_most(self, t, below):
+        """Weight that is expected at or below t; below: Φ."""
         if t < self.least:
             return 0.0
         if t >= self.greatest:
             return self.weight
-        if not self.varies:
+        if self.inv == math.inf:
             return self.weight if t >= self.mean else 0.0
-        z = (t - self.mean) * math.sqrt(2.0 * self.inv)
-        return self.weight * (0.5 * math.erfc(-z * SQRT_HALF))
+        return self.weight * below((t - self.mean) * math.sqrt(2.0 * min(self.inv, STEEP)))
 
 
 @dataclass
 class NumericObserver:
-    """One Gaussian for each class."""
+    """One Gaussian for each class, all a little wider: a share ``smoothing`` of the range of all values."""
 
+    smoothing: float = 0.0
     classes: dict[int, Gaussian] = field(default_factory=dict)
+    least: float = math.inf
+    greatest: float = -math.inf
 
     @property
     def empty(self):
@@ -115,15 +143,17 @@ class NumericObserver:
 
     def observe(self, v, y, w):
         """Take a value of class y."""
-        self.classes.setdefault(y, Gaussian()).add(v, w)
+        self.least, self.greatest = min(self.least, v), max(self.greatest, v)
+        blur = self.smoothing * (self.greatest - self.least)
+        self.classes.setdefault(y, Gaussian()).add(v, w, blur)
 
     def log_likelihood(self, v, c):
         """Ln p(v | c)."""
         return self.classes[c].log_density(v) if c in self.classes else -math.inf
 
-    def divide(self, t):
+    def divide(self, t, below=exact_below):
         """Class weights at or below t, and above."""
-        left = {c: g.at_most(t) for c, g in self.classes.items()}
+        left = {c: g.at_most(t, below) for c, g in self.classes.items()}
         return [left, {c: max(0.0, g.weight - left[c]) for c, g in self.classes.items()}]
 
     def best(self, criterion, whole, min_share, points):
@@ -134,8 +164,7 @@ class NumericObserver:
         for k in range(1, points + 1):
             t = least + (greatest - least) * k / (points + 1)
             if least < t < greatest:
-                branches = self.divide(t)
-                m = merit(criterion, whole, branches, sum(total(b) for b in branches), min_share)
+                m = merit_of_two(criterion, whole, *self.divide(t, fast_below), min_share)
                 if m > found[0]:
                     found = m, ("<=", t)
         return found

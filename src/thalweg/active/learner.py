@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from thalweg.active.avu import AVU
 from thalweg.active.strategy import Strategy
 from thalweg.active.tickets import TicketCounts, Tickets, Told
+from thalweg.active.tickets_jit import ANSWERED
 from thalweg.core import door, params
 from thalweg.core.classifier import Classifier, Floats, Ints
 from thalweg.core.labels import Labels, sequence
@@ -250,21 +251,15 @@ class ActiveLearner(Classifier):
             raise ValueError(f"labels must hold a label for each of the {len(given)} tickets, got {len(values)}")
         if not self._started:
             return Told(0, unknown=tuple(given.tolist()))
-        waiting = self._tickets
-        before = waiting.note()
-        good, told = waiting.take(given, self._policy.seen)
-        if len(good):
-            closed = given[good]
-            try:
-                codes, new = self._labels.read(values[good], "labels")
-            except (ValueError, TypeError):
-                waiting.undo(before, closed)
-                raise
+        kinds = self._tickets.find(given, self._policy.seen)
+        codes, new = self._labels.read(values[kinds == ANSWERED], "labels")  # may still refuse
+        rows, told = self._tickets.close(given, kinds)
+        if told.learned:
             known = len(self._labels)
             self._labels.admit(new)
-            n, nothing = len(good), np.zeros((len(good), len(self._labels)))
+            n, nothing = len(rows), np.zeros((len(rows), len(self._labels)))
             self._share_labels()
-            self._inner._play(waiting.rows(closed), codes, np.ones(n), ~np.arange(n), nothing, known)
+            self._inner._play(rows, codes, np.ones(n), ~np.arange(n), nothing, known)
         return told
 
     @property
@@ -350,12 +345,12 @@ class ActiveLearner(Classifier):
         """Bytes of all tables of the model, the strategy and the tickets."""
         if not self._started:
             return 0
-        own = {**self._policy._tables(), **self._tickets.tables()}
-        return self._inner.state_bytes + sum(t.nbytes for t in own.values())
+        policy = sum(t.nbytes for t in self._policy._tables().values())
+        return self._inner.state_bytes + policy + self._tickets.nbytes
 
     def _tables(self) -> State:
         parts = {
-            "learner": self._inner._tables(), "strategy": self._policy._tables(), "tickets": self._tickets.tables(),
+            "learner": self._inner._tables(), "strategy": self._policy._tables(), "tickets": self._tickets.state(),
         }  # fmt: skip
         return {f"{part}.{name}": table for part, tables in parts.items() for name, table in tables.items()}
 
@@ -367,7 +362,7 @@ class ActiveLearner(Classifier):
             raise KeyError("tables of the learner")
         inner._settle(inner._labels, schema, own)
         policy.restore(_under("strategy", tables))
-        waiting.adopt(_under("tickets", tables))
+        waiting.restore(_under("tickets", tables))
         self._inner, self._policy, self._tickets = inner, policy, waiting
 
 

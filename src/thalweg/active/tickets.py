@@ -1,4 +1,4 @@
-"""Rows that wait for a label that was asked for: bounded in number and in age, found again by ticket."""
+"""Rows whose labels were asked for: bounded in number and in age, found again by ticket."""
 
 from dataclasses import dataclass
 from typing import final
@@ -8,11 +8,10 @@ from numpy.typing import NDArray
 
 from thalweg.active import tickets_jit as jit
 from thalweg.core.protocols import State
+from thalweg.core.waiting import Waiting
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-
-_FIRST_ROOM = 16
 
 
 @final
@@ -52,74 +51,46 @@ class TicketCounts:
 class Tickets:
     """The open tickets of a learner, and the rows they stand for."""
 
-    __slots__ = ("_born", "_counts", "_rows", "_status", "max_age", "max_open")
+    __slots__ = ("_counts", "_latest", "_waiting", "max_age", "max_open")
 
     def __init__(self, features: int, *, max_open: int, max_age: int | None) -> None:
         self.max_open, self.max_age = int(max_open), int(max_age or 0)
-        self._rows = np.zeros((0, features))
-        self._status = np.zeros(0, dtype=np.int8)
-        self._born = np.zeros(0, dtype=np.int64)
+        self._waiting = Waiting((features,), most=self.max_open)
+        self._latest = np.zeros((0, 2), dtype=np.int64)
         self._counts = np.zeros(jit.COUNTS, dtype=np.int64)
 
     def give(self, X: Floats, why: NDArray[np.int8], first: int) -> Ints:
         """Give a ticket for each wanted row, -1 for the others. first: rows that had arrived before."""
-        if not len(self._status):
-            self._status = np.zeros(self.max_open, dtype=np.int8)
-            self._born = np.zeros(self.max_open, dtype=np.int64)
-            self._grow()
-        tickets = np.full(len(X), -1, dtype=np.int64)
-        done = 0
-        while True:
-            done = jit.give(
-                self._rows, self._status, self._born, self._counts, X, why, done, first, self.max_age, tickets
-            )
-            if done == len(X):
-                return tickets
-            self._grow()
+        if not len(self._latest):
+            self._latest = np.zeros((self.max_open, 2), dtype=np.int64)
+        pool, tickets = self._waiting, np.full(len(X), -1, dtype=np.int64)
+        pool.make_room(min(int(np.count_nonzero(why)), self.max_open - int(self._counts[jit.OPEN])))
+        jit.give(pool.rows, pool.free, self._latest, self._counts, X, why, first, self.max_age, tickets)
+        return tickets
 
-    def _grow(self) -> None:
-        grown = np.zeros((min(max(_FIRST_ROOM, 2 * len(self._rows)), self.max_open), self._rows.shape[1]))
-        jit.move(self._rows, grown, int(self._counts[jit.OLDEST]), int(self._counts[jit.GIVEN]))
-        self._rows = grown
-
-    def take(self, tickets: Ints, now: int) -> tuple[Ints, Told]:
-        """Close the tickets that are open; give the places of those in ``tickets``, and what became of all."""
+    def find(self, tickets: Ints, now: int) -> Ints:
+        """Say what an answer to each ticket would be: jit.ANSWERED, REPEATED, UNKNOWN or LATE."""
         kinds = np.empty(len(tickets), dtype=np.int64)
-        if len(self._status):
-            jit.take(self._status, self._born, self._counts, tickets, now, self.max_age, kinds)
-        else:
-            kinds[:] = jit.UNKNOWN
-            self._counts[jit.UNKNOWN] += len(tickets)
-        good = np.flatnonzero(kinds == jit.ANSWERED)
-        if len(good) == len(kinds):
-            return good, Told(len(good))
-        repeated, unknown, late = (
-            tuple(tickets[kinds == kind].tolist()) for kind in (jit.REPEATED, jit.UNKNOWN, jit.LATE)
-        )
-        return good, Told(len(good), repeated, unknown, late)
+        jit.find(self._waiting.free, self._latest, self._counts, tickets, now, self.max_age, kinds)
+        return kinds
 
-    def rows(self, tickets: Ints) -> Floats:
-        """Give the rows of tickets that were just closed."""
-        return self._rows[tickets % max(1, len(self._rows))]
+    def close(self, tickets: Ints, kinds: Ints) -> tuple[Floats, Told]:
+        """Take answers to tickets whose kinds were just found; give the rows that waited, and what became of all."""
+        places = np.empty(np.count_nonzero(kinds == jit.ANSWERED), dtype=np.int64)
+        jit.close(self._latest, self._counts, tickets, kinds, places)
+        others = (jit.REPEATED, jit.UNKNOWN, jit.LATE) if len(places) < len(kinds) else ()
+        told = Told(len(places), *(tuple(tickets[kinds == kind].tolist()) for kind in others))
+        return self._waiting.take(places), told
 
-    def note(self) -> Ints:
-        """Copy the counts, for ``undo``."""
-        return self._counts.copy()
-
-    def undo(self, counts: Ints, closed: Ints) -> None:
-        """Open tickets again that were just closed."""
-        self._counts[:] = counts
-        self._status[closed % self.max_open] = jit.WAITING
+    def let_go(self, now: int) -> None:
+        """Let go of tickets that are too old by now."""
+        self.find(np.zeros(0, dtype=np.int64), now)
 
     def open(self) -> Ints:
         """Give the open tickets in order."""
         every: Ints = np.arange(self._counts[jit.OLDEST], self._counts[jit.GIVEN])
-        waiting: Ints = every[self._status[every % self.max_open] == jit.WAITING]
+        waiting: Ints = every[self._latest[every % self.max_open, jit.AT] > 0]
         return waiting
-
-    def let_go(self, now: int) -> None:
-        """Let go of tickets that are too old by now."""
-        jit.let_go(self._status, self._born, self._counts, now, self.max_age)
 
     def counts(self) -> TicketCounts:
         """Count tickets and answers."""
@@ -130,38 +101,37 @@ class Tickets:
 
     def widen(self, features: int) -> None:
         """Make room for features that came later: waiting rows lack them."""
-        more = features - self._rows.shape[1]
-        if more > 0:
-            self._rows = np.pad(self._rows, ((0, 0), (0, more)), constant_values=np.nan)
+        self._waiting.widen((features,))
 
-    def tables(self) -> State:
-        """Give the tables, not copied."""
-        return {"rows": self._rows, "status": self._status, "born": self._born, "counts": self._counts}
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all tables."""
+        return sum(t.nbytes for t in (self._waiting.rows, self._waiting.free, self._latest, self._counts))
 
-    def adopt(self, tables: State) -> None:
-        """Continue from tables that ``tables`` gave, of the same limits and number of features."""
-        rows, status, born, counts = (tables[name] for name in ("rows", "status", "born", "counts"))
-        size = len(status) if status.ndim == 1 else -1
-        ok = (
-            [t.dtype.str[1:] for t in (rows, status, born, counts)] == ["f8", "i1", "i8", "i8"]
-            and counts.shape == self._counts.shape
-            and size in (0, self.max_open)
-            and born.shape == (size,)
-            and rows.ndim == 2
-            and rows.shape[1] == self._rows.shape[1]
-            and len(rows) <= self.max_open
-        )
-        if not ok:
+    def state(self) -> State:
+        """Copy out the counts, what became of the latest tickets, and in order the rows that wait."""
+        latest = self._latest[: self._counts[jit.GIVEN]].copy()
+        open_ones = self.open() % self.max_open
+        rows = self._waiting.rows[latest[open_ones, jit.AT] - 1]
+        latest[open_ones, jit.AT] = 1  # at which place is nobody's business
+        return {"rows": rows, "latest": latest, "counts": self._counts.copy()}
+
+    def restore(self, state: State) -> None:
+        """Continue, with no ticket given yet, from what ``state`` of others with the same limits and features gave."""
+        rows, latest, counts = (state[name] for name in ("rows", "latest", "counts"))
+        if not latest.dtype == counts.dtype == np.int64 or counts.shape != self._counts.shape:
             raise ValueError("its tickets have another type or shape")
         given, oldest, waiting, answered, expired = counts[: jit.EXPIRED + 1].tolist()
-        inside = np.arange(oldest, given) if 0 <= given - oldest <= len(rows) else np.zeros(0, dtype=np.int64)
-        held = int((status[inside % max(1, size)] == jit.WAITING).sum()) if size else 0
         if (
             counts.min() < 0
-            or len(inside) != given - oldest
-            or held != waiting
-            or given != waiting + answered + expired
-            or ((status < jit.NONE) | (status > jit.GONE)).any()
+            or latest.shape != (min(given, self.max_open), 2)
+            or not given - len(latest) <= oldest <= given == waiting + answered + expired
+            or not np.isin(latest[:, jit.AT], (1, jit.DONE, jit.GONE)).all()
+            or not len(rows) == waiting == np.count_nonzero(latest[:, jit.AT] == 1)
         ):
             raise ValueError("its tickets are damaged")
-        self._rows, self._status, self._born, self._counts = rows, status, born, counts
+        self._latest = np.zeros((self.max_open if given else 0, 2), dtype=np.int64)
+        self._latest[:given], self._counts = latest, counts
+        if len(self.open()) != waiting:
+            raise ValueError("its tickets are damaged")
+        self._latest[self.open() % self.max_open, jit.AT] = self._waiting.hold(rows) + 1

@@ -1,10 +1,13 @@
 """Tickets: labels that were asked for and have not come. Ticket t is the t-th label asked for, counted from 0.
 
-| table  | shape            | dtype   | meaning                                                              |
-| rows   | room, features   | float64 | the row of ticket t is rows[t % room], as long as the ticket is open |
-| status | max_open         | int8    | of ticket t: status[t % max_open], for the latest max_open tickets   |
-| born   | max_open         | int64   | how many rows had arrived before the row of the ticket               |
-| counts | 8                | int64   | see the names below                                                  |
+| table  | shape          | dtype   | meaning                                                                       |
+| rows   | room, features | float64 | the rows of open tickets: those of a ``core.waiting.Waiting``, and so is free |
+| free   | 1 + room       | int64   | free[0] places in rows hold no row: free[1], free[2], …                       |
+| latest | max_open, 2    | int64   | latest[t % max_open] of ticket t: AT, BORN                                    |
+| counts | 8              | int64   | see the names below                                                           |
+
+AT: where the row of an open ticket waits, counted from 1; DONE or GONE if it is not open; 0 if it was never given.
+BORN: how many rows had arrived before its own.
 """
 
 import numpy as np
@@ -14,27 +17,28 @@ from thalweg.jit.compile import compiled, inlined
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-Bytes = NDArray[np.int8]
+
+AT, BORN = range(2)
+DONE, GONE = -1, -2
 
 # GIVEN tickets; OLDEST one that may be open; how many are OPEN, ANSWERED, EXPIRED;
 # answers that were REPEATED, to tickets UNKNOWN or too old (LATE)
 GIVEN, OLDEST, OPEN, ANSWERED, EXPIRED, REPEATED, UNKNOWN, LATE, COUNTS = range(9)
 
-# status of a ticket
-NONE, WAITING, DONE, GONE = range(4)
-
 
 @inlined
-def expire(status: Bytes, born: Ints, counts: Ints, now: int, max_age: int, coming: int) -> None:
+def expire(free: Ints, latest: Ints, counts: Ints, now: int, max_age: int, coming: int) -> None:
     """Let go of tickets that max_age rows have come after, or for which, with those coming, there is no room."""
-    size = len(status)
+    size = len(latest)
     t = counts[OLDEST]
     while t < counts[GIVEN]:
-        place = t % size
-        if status[place] == WAITING:
-            if counts[GIVEN] + coming - t <= size and (max_age == 0 or now - born[place] <= max_age):
+        i = t % size
+        if latest[i, AT] > 0:
+            if counts[GIVEN] + coming - t <= size and (max_age == 0 or now - latest[i, BORN] <= max_age):
                 break
-            status[place] = GONE
+            free[0] += 1
+            free[free[0]] = latest[i, AT] - 1
+            latest[i, AT] = GONE
             counts[OPEN] -= 1
             counts[EXPIRED] += 1
         t += 1
@@ -43,62 +47,57 @@ def expire(status: Bytes, born: Ints, counts: Ints, now: int, max_age: int, comi
 
 @compiled
 def give(
-    rows: Floats, status: Bytes, born: Ints, counts: Ints, X: Floats, why: Bytes, start: int, first: int,
-    max_age: int, tickets: Ints,
-) -> int:  # fmt: skip
-    """Give a ticket to each row that is wanted; stop at a row for which ``rows`` must grow, and say which.
-
-    first: how many rows had arrived before those of X.
-    """
-    for e in range(start, len(X)):
+    rows: Floats, free: Ints, latest: Ints, counts: Ints, X: Floats, why: NDArray[np.int8], first: int, max_age: int,
+    tickets: Ints,
+) -> None:  # fmt: skip
+    """Give a ticket to each row that is wanted. first: how many rows had arrived before those of X."""
+    for e in range(len(X)):
         if why[e] == 0:
             continue
-        expire(status, born, counts, first + e, max_age, 1)
-        t = counts[GIVEN]
-        if t - counts[OLDEST] >= len(rows):
-            return e
+        expire(free, latest, counts, first + e, max_age, 1)
+        place = free[free[0]]
+        free[0] -= 1
         for f in range(X.shape[1]):
-            rows[t % len(rows), f] = X[e, f]
-        status[t % len(status)] = WAITING
-        born[t % len(status)] = first + e
+            rows[place, f] = X[e, f]
+        t = counts[GIVEN]
+        latest[t % len(latest), AT] = place + 1
+        latest[t % len(latest), BORN] = first + e
         counts[GIVEN] += 1
         counts[OPEN] += 1
         tickets[e] = t
-    return len(X)
 
 
 @compiled
-def let_go(status: Bytes, born: Ints, counts: Ints, now: int, max_age: int) -> None:
-    """Let go of tickets that are too old now."""
-    expire(status, born, counts, now, max_age, 0)
-
-
-@compiled
-def take(
-    status: Bytes, born: Ints, counts: Ints, tickets: Ints, now: int, max_age: int, kinds: Ints
-) -> None:  # fmt: skip
-    """Take answers in order; write for each what becomes of it: ANSWERED, REPEATED, UNKNOWN or LATE."""
-    expire(status, born, counts, now, max_age, 0)
+def find(free: Ints, latest: Ints, counts: Ints, tickets: Ints, now: int, max_age: int, kinds: Ints) -> None:
+    """Let go of tickets that are too old now; then say what an answer to each of these tickets, in order, would be."""
+    expire(free, latest, counts, now, max_age, 0)
     for j in range(len(tickets)):
         t = tickets[j]
-        kind = UNKNOWN
+        kinds[j] = UNKNOWN
         if 0 <= t < counts[GIVEN]:
-            place = t % len(status)
-            if counts[GIVEN] - t > len(status) or status[place] == GONE:
-                kind = LATE
-            elif status[place] == DONE:
-                kind = REPEATED
+            i = t % len(latest)
+            if counts[GIVEN] - t > len(latest) or latest[i, AT] == GONE:
+                kinds[j] = LATE
+            elif latest[i, AT] < 0:
+                kinds[j] = REPEATED
             else:
-                kind = ANSWERED
-                status[place] = DONE
-                counts[OPEN] -= 1
-        counts[kind] += 1
-        kinds[j] = kind
+                kinds[j] = ANSWERED
+                latest[i, AT] = GONE - latest[i, AT]  # for now: a second answer to it is a repeated one
+    for j in range(len(tickets)):
+        if kinds[j] == ANSWERED:
+            i = tickets[j] % len(latest)
+            latest[i, AT] = GONE - latest[i, AT]
 
 
 @compiled
-def move(old: Floats, new: Floats, first: int, last: int) -> None:
-    """Carry the rows of tickets first to last - 1 over to a larger table."""
-    for t in range(first, last):
-        for f in range(old.shape[1]):
-            new[t % len(new), f] = old[t % len(old), f]
+def close(latest: Ints, counts: Ints, tickets: Ints, kinds: Ints, places: Ints) -> None:
+    """Count answers to tickets that were just found; close those that waited, and write where their rows are."""
+    n = 0
+    for j in range(len(tickets)):
+        counts[kinds[j]] += 1
+        if kinds[j] == ANSWERED:
+            i = tickets[j] % len(latest)
+            places[n] = latest[i, AT] - 1
+            n += 1
+            latest[i, AT] = DONE
+            counts[OPEN] -= 1

@@ -12,9 +12,12 @@ from numpy.typing import NDArray
 
 from thalweg.core.chunk import Chunk
 from thalweg.core.protocols import State
+from thalweg.core.waiting import Waiting
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+
+_ENTRY = np.dtype([("place", np.int64), ("codes", np.int64), ("w", np.float64), ("due", np.float64)])
 
 
 class Plan(NamedTuple):
@@ -41,7 +44,7 @@ class Pending:
     A label_time of NaN or infinity means that the label never comes.
     """
 
-    __slots__ = ("_X", "_clock", "_codes", "_due", "_free", "_rows", "_slots", "_w", "delay", "never")
+    __slots__ = ("_clock", "_list", "_rows", "_waiting", "delay", "never")
 
     def __init__(self, delay: int | str) -> None:
         self.delay = delay
@@ -49,26 +52,24 @@ class Pending:
         """Rows whose label never comes."""
         self._rows = 0
         self._clock = -np.inf
-        self._X = np.zeros((0, 0))  # the pool of rows, in no order
-        self._free = np.zeros(0, dtype=np.int64)  # places in the pool that hold nothing
-        self._slots = np.zeros(0, dtype=np.int64)  # in order of arrival: place in the pool, class code, weight, due
-        self._codes = np.zeros(0, dtype=np.int64)
-        self._w = np.zeros(0)
-        self._due = np.zeros(0)
+        self._waiting = Waiting((0,))
+        self._list = np.zeros(0, dtype=_ENTRY)  # in order of arrival: where the row waits, and what is known of it
 
     def __len__(self) -> int:
-        return len(self._slots)
+        return len(self._list)
 
     def plan(self, chunk: Chunk, codes: Ints, w: Floats) -> Plan:
         """Take the next rows of the stream, and give what is to be predicted and learned now, in order."""
         n, old = len(chunk), len(self)
         clock, due = self._times(chunk)
+        self._waiting.widen(chunk.X.shape[1:])
         # When is each row learned? Before this row of the chunk is predicted; not before it was predicted itself.
-        moment = np.searchsorted(clock, np.concatenate([self._due, due]))
+        dues = np.concatenate([self._list["due"], due])
+        moment = np.searchsorted(clock, dues)
         moment[old:] = np.maximum(moment[old:], np.arange(1, n + 1))
         wanted = np.concatenate([np.ones(old, dtype=np.bool_), w > 0.0])
         ripe = np.flatnonzero((moment < len(clock)) & wanted)
-        ripe = ripe[np.lexsort((np.concatenate([self._due, due])[ripe], moment[ripe]))]
+        ripe = ripe[np.lexsort((dues[ripe], moment[ripe]))]
 
         taken = np.sort(ripe[ripe < old])
         late = len(taken)
@@ -81,16 +82,16 @@ class Pending:
         never = ~(due < np.inf) & (w > 0.0)
         keep = (w > 0.0) & ~never
         keep[ripe[ripe >= old] - old] = False
+        X, entries = self._take(taken)
         plan = Plan(
-            np.concatenate([self._X[self._slots[taken]].reshape(late, *chunk.X.shape[1:]), chunk.X]),
-            np.concatenate([self._codes[taken], codes]),
-            np.concatenate([self._w[taken], w]),
+            np.concatenate([X, chunk.X]),
+            np.concatenate([entries["codes"], codes]),
+            np.concatenate([entries["w"], w]),
             events,
             late,
             np.flatnonzero(keep),
             np.flatnonzero(never),
         )
-        self._drop(taken)
         self._hold(chunk.X[keep], codes[keep], w[keep], due[keep])
         self.never += int(np.count_nonzero(never))
         self._rows += n
@@ -100,7 +101,7 @@ class Pending:
     def keep(self, plan: Plan, asked: NDArray[np.bool_]) -> None:
         """Of the rows of the plan just made keep those whose label was asked for: the others wait for nothing."""
         if not asked.all():
-            self._drop(len(self) - len(plan.held) + np.flatnonzero(~asked[plan.held]))
+            self._take(len(self) - len(plan.held) + np.flatnonzero(~asked[plan.held]))
             self.never -= int(np.count_nonzero(~asked[plan.never]))
 
     def _times(self, chunk: Chunk) -> tuple[Floats, Floats]:
@@ -117,43 +118,41 @@ class Pending:
         clock = np.maximum.accumulate(np.concatenate([[self._clock], chunk.time]))[1:]
         return clock, np.asarray(chunk.label_time, dtype=np.float64)
 
-    def _drop(self, taken: Ints) -> None:
-        self._free = np.concatenate([self._free, self._slots[taken]])
-        for name in ("_slots", "_codes", "_w", "_due"):
-            setattr(self, name, np.delete(getattr(self, name), taken))
+    def _hold(self, X: Floats, *known: NDArray[Any]) -> None:
+        """Add rows to the end of the list. known: codes, weights, due times."""
+        more = np.empty(len(X), dtype=_ENTRY)
+        for name, column in zip(_ENTRY.names or (), (self._waiting.hold(X), *known), strict=True):
+            more[name] = column
+        self._list = np.concatenate([self._list, more])
 
-    def _hold(self, X: Floats, codes: Ints, w: Floats, due: Floats) -> None:
-        n, size = len(X), len(self._X)
-        if n > len(self._free):
-            more = max(n - len(self._free), size // 2)
-            grown = np.zeros((size + more, *X.shape[1:]))
-            if size:
-                grown[:size] = self._X
-            self._X = grown
-            self._free = np.concatenate([self._free, np.arange(size, size + more)])
-        slots, self._free = self._free[:n], self._free[n:]
-        self._X[slots] = X
-        self._slots = np.concatenate([self._slots, slots])
-        self._codes = np.concatenate([self._codes, codes])
-        self._w = np.concatenate([self._w, w])
-        self._due = np.concatenate([self._due, due])
+    def _take(self, which: Ints) -> tuple[Floats, NDArray[np.void]]:
+        """Remove entries from the list; give their rows and what is known of them."""
+        taken = self._list[which]
+        self._list = np.delete(self._list, which)
+        return self._waiting.take(taken["place"]), taken
 
     def state(self) -> State:
         """Copy out the rows, in order of arrival, and the clock."""
         return {
-            "X": self._X[self._slots],
-            "codes": self._codes.copy(),
-            "w": self._w.copy(),
-            "due": self._due.copy(),
+            "X": self._waiting.rows[self._list["place"]],
+            **{name: self._list[name].copy() for name in ("codes", "w", "due")},
             "rows": np.array([self._rows, self.never]),
             "clock": np.array([self._clock]),
         }
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
         """Continue from what ``state`` gave."""
-        n = len(state["codes"])
-        self._X = np.array(state["X"])
-        self._codes, self._w, self._due = (np.array(state[name]) for name in ("codes", "w", "due"))
-        self._slots, self._free = np.arange(n), np.zeros(0, dtype=np.int64)
-        self._rows, self.never = (int(v) for v in state["rows"])
-        self._clock = float(state["clock"][0])
+        X, codes, w, due, rows, clock = (state[name] for name in ("X", "codes", "w", "due", "rows", "clock"))
+        if not (
+            [t.dtype.str[1:] for t in (codes, w, due, rows, clock)] == ["i8", "f8", "f8", "i8", "f8"]
+            and [t.shape for t in (codes, w, due, rows, clock)] == [*[X.shape[:1]] * 3, (2,), (1,)]
+            and X.ndim > 1
+            and (codes >= 0).all()
+            and ((w > 0.0) & (w < np.inf) & (due < np.inf)).all()
+            and rows.min() >= 0
+        ):
+            raise ValueError("its waiting rows are damaged")
+        self._waiting, self._list = Waiting(X.shape[1:]), self._list[:0]
+        self._hold(X, codes, w, due)
+        self._rows, self.never = rows.tolist()
+        self._clock = float(clock[0])

@@ -22,7 +22,7 @@ from thalweg.core.protocols import State
 from thalweg.core.schema import Schema
 from thalweg.detectors.detector import Detector
 from thalweg.forests import members_jit as m
-from thalweg.forests.forest_jit import play, write_all
+from thalweg.forests.forest_jit import VOTED, play, write_all
 from thalweg.forests.view import Explanation, Member, explain, importances, look, permuted
 from thalweg.jit.random import seeded
 from thalweg.trees.leaf_jit import PATCH
@@ -106,6 +106,7 @@ class Forest(Classifier):
         binary_splits: bool,
         null_merit: str,
         leaf_range: bool,
+        smoothing: float,
         limit_bytes: int | None,
         seed: int,
         n_jobs: int,
@@ -120,6 +121,7 @@ class Forest(Classifier):
         self.binary_splits = binary_splits
         self.null_merit = null_merit
         self.leaf_range = leaf_range
+        self.smoothing = smoothing
         self.limit_bytes = limit_bytes
         self.seed = seed
         self.n_jobs = n_jobs
@@ -138,7 +140,7 @@ class Forest(Classifier):
         rules = Rules(
             grace_period=self.grace_period, delta=self.delta, tau=self.tau, criterion=self.criterion, leaf=self.leaf,
             binary_splits=self.binary_splits, null_merit=self.null_merit, leaf_range=self.leaf_range,
-            subspace=subspace,
+            smoothing=self.smoothing, subspace=subspace,
         )  # fmt: skip
         rules.check()
         return rules
@@ -220,16 +222,17 @@ class Forest(Classifier):
     def _play(self, X: Floats, y: Ints, w: Floats, events: Ints, out: Floats, known: int) -> None:
         play_together([self], X, y, w, events, [out], known, self.n_jobs)
 
-    def _play_shard(self, shard: _Shard, X: Floats, y: Ints, w: Floats, events: Ints, sums: Floats, known: int) -> None:
+    def _play_shard(
+        self, shard: _Shard, X: Floats, y: Ints, w: Floats, events: Ints, sums: Floats, known: int, now: Floats
+    ) -> None:
         """Let the compiled routine play all steps; whenever it stops short, grow what it lacks and go on."""
         pool, size, n = shard.pool, len(shard.members), len(events)
         apart = self._apart or len(sums) == n
         routine: Any = play
-        now = np.zeros(4 + max(sums.shape[1], pool.tally.shape[1], int(y.max(initial=0)) + 1))
         done = 0
         while True:
-            votes = np.zeros((size + 1, pool.tally.shape[1] - 1))
-            notes = np.full((size, 4), -1, dtype=np.int64)
+            votes = np.empty((size + 1, pool.tally.shape[1] - 1))
+            notes = np.empty((size, 4), dtype=np.int64)
             done = routine(
                 *pool.arguments, shard.members, shard.dice, self._odds, shard.warn, shard.drift, *self._detector_rules,
                 self._how, X, y, w, events, sums, now, votes, votes[size], notes, known, done, apart,
@@ -360,9 +363,11 @@ def play_together(
         for shard in forest._shards
     ]
 
+    handed_on = VOTED + max(known, int(y.max(initial=0)) + 1)
+
     def run(task: tuple[Forest, _Shard, Floats]) -> None:
         forest, shard, sums = task
-        forest._play_shard(shard, X, y, w, events, sums, known)
+        forest._play_shard(shard, X, y, w, events, sums, known, np.zeros(handed_on))
 
     jobs = min(_jobs(n_jobs), len(tasks))
     if jobs > 1 and len(events) * sum(int(forest.size) for forest in forests) >= _WORTH_A_THREAD:

@@ -73,6 +73,8 @@ def play(nodes: Nodes, tally: Floats, stats: Floats, watched: Watched, layout: I
     need = 1 + int(how[WARN] >= 0.0)
     seen, q = known, 0  # classes known, and predictions made, before event k
     begin = True
+    for t in range(size):
+        notes[t, ANSWERED] = -1
     for step in range(start, size * n):
         t, k = (step // n, step % n) if apart else (step % size, step // size)
         if begin or (apart and k == 0):

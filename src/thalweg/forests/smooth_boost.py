@@ -16,7 +16,8 @@ class OnlineSmoothBoost(Forest):
     size: members. gamma: how much better than chance members are taken to be (γ).
     weights: how the votes are weighed: "plain" (all alike), "ocp" (learned by online convex programming), "exp"
     (exponential weights over the first member, the first two, the first three, …).
-    grace_period, delta, tau, criterion, leaf, binary_splits, null_merit, leaf_range: of the trees, see HoeffdingTree.
+    grace_period, delta, tau, criterion, leaf, binary_splits, null_merit, leaf_range, smoothing: of the trees, see
+    HoeffdingTree.
     limit_bytes: the model never takes more; the least promising leaves of all members stop observing. None: no limit.
     n_jobs: threads (-1: one on each core); they change nothing but the time. seed: for every draw.
 
@@ -45,14 +46,15 @@ class OnlineSmoothBoost(Forest):
         binary_splits: bool = True,
         null_merit: Literal["zero", "moa"] = "moa",
         leaf_range: bool = True,
+        smoothing: float = 0.03,
         limit_bytes: int | None = None,
         seed: int = 1,
         n_jobs: int = 1,
     ) -> None:
         super().__init__(
             size=size, grace_period=grace_period, delta=delta, tau=tau, criterion=criterion, leaf=leaf,
-            binary_splits=binary_splits, null_merit=null_merit, leaf_range=leaf_range, limit_bytes=limit_bytes,
-            seed=seed, n_jobs=n_jobs,
+            binary_splits=binary_splits, null_merit=null_merit, leaf_range=leaf_range, smoothing=smoothing,
+            limit_bytes=limit_bytes, seed=seed, n_jobs=n_jobs,
         )  # fmt: skip
         self.gamma = gamma
         self.weights = weights

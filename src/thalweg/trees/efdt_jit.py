@@ -17,7 +17,7 @@ from thalweg.jit.impurity import GAIN, cost, total
 from thalweg.jit.random import Seeds
 from thalweg.trees.leaf_jit import BAYES_RIGHT, LAST, MAJORITY_RIGHT, PATCH, Floats, Ints, Watched, observe
 from thalweg.trees.pool_jit import has_room, keeps, study, vote, write_proba
-from thalweg.trees.split_jit import best_test, branch_out
+from thalweg.trees.split_jit import best_test, branch_out, work_space
 from thalweg.trees.tables_jit import (
     H_FROZEN,
     H_NODES,
@@ -29,6 +29,7 @@ from thalweg.trees.tables_jit import (
     R_DELTA,
     R_LEAF_RANGE,
     R_OWN,
+    R_SMOOTHING,
     R_TAU,
     Links,
     Nodes,
@@ -75,18 +76,22 @@ def consider(p: Trees, links: Links, turns: Ints, known: int, i: int, slot: int)
     epsilon = bound(int(rules[R_BOUND]), span, rules[R_DELTA], n)
     tie = epsilon < rules[R_TAU]
     null = 0.0 if criterion == GAIN else 1.0 - whole  # merit of no split; none is more than `whole` better
-    left, right = np.empty(classes), np.empty(classes)
+    work = work_space(p)
     now, least = null, LEAST_GAIN if tie else epsilon
+    mine, same = -1, math.nan
     if code != LEAF:
         now, least = -math.inf, min(epsilon, 0.5 * rules[R_TAU]) if tie else epsilon
         for j in range(p.watched.shape[1]):
             if p.watched[slot, j, 0] == (code if code >= 0 else -2 - code):
-                now, _ = best_test(p, slot, j, criterion, whole, left, right)
+                mine = j
+                now, same = best_test(p, slot, j, criterion, whole, work)
     if null + whole - now <= least:  # whatever the others are worth
         return False
     best, winner, where, candidates = null, -1, math.nan, 0
     for j in range(p.watched.shape[1]):
-        merit, test = best_test(p, slot, j, criterion, whole, left, right)
+        merit, test = now, same
+        if j != mine:
+            merit, test = best_test(p, slot, j, criterion, whole, work)
         candidates += merit > -math.inf
         if merit > best:
             best, winner, where = merit, j, test
@@ -133,7 +138,7 @@ def teach(p: Trees, links: Links, turns: Ints, known: int, X: Floats, r: int, y:
             p.tally[i, 1 + y] += w
             due, slot = False, int(np.int64(links[i]))
             if slot >= 0:
-                observe(p.stats, p.watched, slot, p.layout, len(votes), X, r, y, w)
+                observe(p.stats, p.watched, slot, p.layout, len(votes), X, r, y, w, p.rules[R_SMOOTHING])
                 due = bool(p.tally[i, 0] - p.stats[slot, LAST] >= p.rules[R_REVIEW])
         if (due and consider(p, links, turns, known, i, slot)) or f == LEAF:
             return

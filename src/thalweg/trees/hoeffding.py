@@ -27,6 +27,8 @@ class HoeffdingTree(Pictured, Classifier):
     bayes_from: leaf weight from which "bayes" leaves use naive Bayes. prune: let "no split" compete.
     drop_poor: stop watching attributes that trail by more than the bound ("majority" leaves only).
     leaf_range: take the range of information gain from the classes in the leaf instead of all classes seen.
+    smoothing: share of an attribute's range that is added to the spread of each class in a leaf; MOA's 0 lets a class
+    with one value rule itself out everywhere else.
     subspace: attributes drawn at random for each leaf to watch; None: all.
     limit_bytes: the model never takes more; the least promising leaves stop observing ("sleep") or the tree
     stops growing ("stop"), as on_limit says. None: no limit. seed: for the subspace.
@@ -66,6 +68,7 @@ class HoeffdingTree(Pictured, Classifier):
         prune: bool = True,
         drop_poor: bool = False,
         leaf_range: bool = True,
+        smoothing: float = 0.0,
         subspace: int | None = None,
         limit_bytes: int | None = 33_554_432,
         on_limit: Literal["sleep", "stop"] = "sleep",
@@ -86,6 +89,7 @@ class HoeffdingTree(Pictured, Classifier):
         self.prune = prune
         self.drop_poor = drop_poor
         self.leaf_range = leaf_range
+        self.smoothing = smoothing
         self.subspace = subspace
         self.limit_bytes = limit_bytes
         self.on_limit = on_limit

@@ -6,7 +6,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thalweg.jit.compile import called, compiled, inlined
-from thalweg.trees.leaf_jit import HEADER, HUGE, NUMERIC_COLUMNS, ROOM, Floats, Ints, Watched, block_size, clear_block
+from thalweg.trees.leaf_jit import (
+    HEADER,
+    HUGE,
+    NUMERIC_COLUMNS,
+    RANGE,
+    ROOM,
+    Floats,
+    Ints,
+    Watched,
+    block_size,
+    clear_block,
+)
 from thalweg.trees.tables_jit import (
     ALTERNATES,
     H_FREE,
@@ -193,6 +204,10 @@ def relayout(
                 for k in range(columns):
                     for c in range(classes):
                         new_stats[slot, start + 1 + k * new_classes + c] = stats[slot, was + 1 + k * classes + c]
+                for k in range(RANGE if room == 0 else 0):
+                    new_stats[slot, start + 1 + columns * new_classes + k] = stats[
+                        slot, was + 1 + columns * classes + k
+                    ]
             start += block_size(room, new_classes)
 
 

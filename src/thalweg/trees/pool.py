@@ -14,7 +14,7 @@ from thalweg.core.protocols import State
 from thalweg.core.schema import Schema
 from thalweg.trees import moving_jit
 from thalweg.trees import tables_jit as p
-from thalweg.trees.leaf_jit import HEADER, HUGE, NUMERIC_COLUMNS, PATCH, ROOM, VALUES
+from thalweg.trees.leaf_jit import HEADER, HUGE, NUMERIC_COLUMNS, PATCH, RANGE, ROOM, VALUES
 
 CRITERIA = ("gain", "gini")
 LEAVES = ("majority", "bayes", "adaptive")
@@ -44,6 +44,7 @@ class Rules:
     prune: bool = True
     drop_poor: bool = False
     leaf_range: bool = True
+    smoothing: float = 0.0
     subspace: int | None = None
     limit_bytes: int | None = None
     on_limit: str = "sleep"
@@ -66,6 +67,7 @@ class Rules:
         params.flag("prune", self.prune)
         params.flag("drop_poor", self.drop_poor)
         params.flag("leaf_range", self.leaf_range)
+        params.number("smoothing", self.smoothing, least=0, most=1)
         if self.subspace is not None:
             params.whole("subspace", self.subspace, least=1)
         if self.limit_bytes is not None:
@@ -78,9 +80,9 @@ class Rules:
             self.grace_period, self.delta, self.tau, CRITERIA.index(self.criterion), LEAVES.index(self.leaf),
             BOUNDS.index(self.bound), self.min_branch_share, NULL_MERITS.index(self.null_merit), self.n_split_points,
             self.binary_splits, self.bayes_from, self.prune, self.drop_poor and self.leaf == "majority",
-            self.leaf_range,
+            self.leaf_range, self.smoothing,
         )  # fmt: skip
-        return np.array([*codes, 0.0, 0.0], dtype=np.float64)
+        return np.array([*codes, 0.0], dtype=np.float64)
 
 
 def _zeros(shape: tuple[int, ...], dtype: Any = np.float64) -> NDArray[Any]:
@@ -455,7 +457,7 @@ class Pool:
 
     def _width(self, layout: NDArray[np.int64], classes: int) -> int:
         room = layout[ROOM]
-        sizes = np.sort(np.where(room == 0, 1 + NUMERIC_COLUMNS * classes, 1 + classes + room * classes))
+        sizes = np.sort(np.where(room == 0, 1 + NUMERIC_COLUMNS * classes + RANGE, 1 + classes + room * classes))
         return HEADER + int(sizes[::-1][: self._m(layout)].sum())
 
     def _keep(self, slots: int) -> int:

@@ -7,7 +7,18 @@ import numpy as np
 from thalweg.jit.bounds import bound
 from thalweg.jit.compile import called, inlined
 from thalweg.jit.impurity import GAIN, cost, total
-from thalweg.trees.leaf_jit import LAST, PATCH, ROOM, VALUES, Floats, best_number, best_value, divide_number
+from thalweg.trees.leaf_jit import (
+    LAST,
+    PATCH,
+    ROOM,
+    VALUES,
+    WORK_ROWS,
+    Floats,
+    best_number,
+    best_value,
+    divide_number,
+    vectors,
+)
 from thalweg.trees.tables_jit import (
     FRESH,
     LEAF,
@@ -52,7 +63,7 @@ def attempt(p: Trees, t: int, known: int, i: int) -> None:
         span, most = math.log2(max(2.0, float(present if rules[R_LEAF_RANGE] > 0.0 else known))), whole
     epsilon = bound(int(rules[R_BOUND]), span, rules[R_DELTA], n)
     no_tie = epsilon >= rules[R_TAU] and rules[R_DROP_POOR] == 0.0
-    left, right = np.empty(classes), np.empty(classes)
+    work = work_space(p)
     merits = np.full(p.watched.shape[1], -math.inf)
     best, second, winner, where = -math.inf, -math.inf, -1, math.nan
     candidates = 0
@@ -61,8 +72,12 @@ def attempt(p: Trees, t: int, known: int, i: int) -> None:
             best = 1.0 - whole
         elif rules[R_NULL] == NULL_ZERO:
             best = 0.0
+    null = best
+    may_draw = p.watched.shape[1] < p.layout.shape[1] and p.layout.shape[0] == PATCH
     for j in range(p.watched.shape[1]):
-        merit, test = best_test(p, slot, j, criterion, whole, left, right)
+        if no_tie and most - max(second, null) <= epsilon and (candidates > 0 or not may_draw):
+            return  # whatever the others are worth: the second of a split is never less than not to split
+        merit, test = best_test(p, slot, j, criterion, whole, work)
         if merit == -math.inf:
             continue
         candidates += 1
@@ -71,9 +86,7 @@ def attempt(p: Trees, t: int, known: int, i: int) -> None:
             best, second, winner, where = merit, best, j, test
         else:
             second = max(second, merit)
-        if most - second <= epsilon and no_tie:  # whatever the others are worth
-            return
-    if candidates == 0 and p.watched.shape[1] < p.layout.shape[1] and p.layout.shape[0] == PATCH:
+    if candidates == 0 and may_draw:
         draw(p, t, slot)  # nothing to split on: let a random-subspace leaf look elsewhere
     if winner < 0:
         return
@@ -86,10 +99,14 @@ def attempt(p: Trees, t: int, known: int, i: int) -> None:
                 p.watched[slot, j, 0] = -1
 
 
+@called
+def work_space(p: Trees) -> Floats:
+    """Make what ``best_test`` works in: a column for each threshold, and for each class."""
+    return np.empty((WORK_ROWS, max(vectors(int(p.rules[R_POINTS])), n_classes(p))))
+
+
 @inlined
-def best_test(
-    p: Trees, slot: int, j: int, criterion: int, whole: float, left: Floats, right: Floats
-) -> tuple[float, float]:
+def best_test(p: Trees, slot: int, j: int, criterion: int, whole: float, work: Floats) -> tuple[float, float]:
     """Find the best test of the j-th attribute that a slot watches: (merit, test); merit -∞: it has none."""
     rules, classes = p.rules, n_classes(p)
     f, start = int(np.int64(p.watched[slot, j, 0])), int(np.int64(p.watched[slot, j, 1]))
@@ -97,7 +114,7 @@ def best_test(
         return -math.inf, math.nan
     if p.layout[ROOM, f] == 0:
         return best_number(
-            p.stats, slot, start, classes, criterion, whole, rules[R_MIN_SHARE], int(rules[R_POINTS]), left, right
+            p.stats, slot, start, classes, criterion, whole, rules[R_MIN_SHARE], int(rules[R_POINTS]), work
         )
     return best_value(
         p.stats,
@@ -109,8 +126,7 @@ def best_test(
         criterion,
         whole,
         rules[R_MIN_SHARE],
-        left,
-        right,
+        work,
     )
 
 

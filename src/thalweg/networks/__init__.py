@@ -1,0 +1,1 @@
+"""Neural networks that learn a stream row by row."""
