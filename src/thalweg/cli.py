@@ -252,7 +252,7 @@ def warmup() -> None:
 
 @app.command()
 def demo(
-    rows: Annotated[int, typer.Option(help="Length of the stream.", min=1000)] = 200_000,
+    rows: Annotated[int, typer.Option(help="Length of the stream.", min=1000)] = 100_000,
     folder: Annotated[Path, typer.Option(help="Where to write the picture and the page.")] = Path(),
     seed: Annotated[int, typer.Option(help="Seed of the stream.", min=0)] = 1,
 ) -> None:

@@ -5,6 +5,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from thalweg import registry
+from thalweg.active.avu import AVU
+from thalweg.active.learner import ActiveLearner
 from thalweg.evaluate.prequential import prequential
 from thalweg.streams.drift import DriftStream
 from thalweg.streams.generators.agrawal import Agrawal
@@ -13,9 +15,15 @@ if TYPE_CHECKING:
     from thalweg.evaluate.prequential import Progress
     from thalweg.evaluate.result import Result
 
-LEARNERS = ("majority", "naive-bayes", "hoeffding-tree", "leveraging-bagging", "arf")
-SIZE = 10
-"""Members of the forests."""
+LEARNERS = {
+    "majority": "majority",
+    "naive-bayes": "naive-bayes",
+    "hoeffding-tree": "hoeffding-tree",
+    "leveraging-bagging": "leveraging-bagging(size=10)",
+    "arf": "arf(size=10)",
+    "sdf": "sdf(size=5)",
+    "sdf, 70 % of labels": "sdf(size=5)",
+}
 FUNCTIONS = (3, 4, 1, 7)
 """Of the AGRAWAL stream, one after the other."""
 
@@ -33,13 +41,13 @@ def drifting_stream(rows: int, seed: int) -> DriftStream:
 def run_demo(rows: int, seed: int, watch: "Callable[[str], Callable[[Progress], None]]") -> "list[Result]":
     """Run every learner of the demo over the same stream."""
     results = []
-    for name in LEARNERS:
-        stream = drifting_stream(rows, seed)
-        entry = registry.LEARNERS[name]
-        learner = entry.make(**({"size": SIZE} if "size" in registry.parameters(entry.cls) else {}))
+    for name, text in LEARNERS.items():
+        learner = registry.make("learner", text, registry.LEARNERS)
+        if "70 %" in name:
+            learner = ActiveLearner(learner=learner, strategy=AVU(budget=0.7))
         results.append(
             prequential(
-                stream,
+                drifting_stream(rows, seed),
                 learner,
                 limit=rows,
                 every=max(500, rows // 200),
@@ -58,9 +66,9 @@ def write_demo(results: "list[Result]", folder: Path) -> list[Path]:
     from thalweg.evaluate.report import page
 
     picture, web = folder / "thalweg-demo.png", folder / "thalweg-demo.html"
-    curves(results, picture, size=(8.0, 5.4))
+    curves(results, picture)
     page(
-        results, web, title="Five learners on a stream that changes three times",
+        results, web, title="Seven learners on a stream that changes three times",
         words="Loan applications (the AGRAWAL generator). The rule that decides them changes at the dashed lines; "
         "every record is predicted before its label is used.",
     )  # fmt: skip

@@ -15,6 +15,7 @@ from thalweg.evaluate.result import Result
 from thalweg.evaluate.table import TITLES, metric_text
 
 SUFFIXES = (".png", ".svg", ".pdf")
+_STRIP = 0.75  # inches for each strip below the curves
 PERCENT = ("accuracy", "balanced_accuracy")
 
 
@@ -94,7 +95,8 @@ def curves(
 
     path: a .png, .svg or .pdf file to write; None: only give the picture. title: None: the stream's name.
     Drifts that a learner detected are marked by triangles on its line. Where members of ensembles were replaced, a
-    strip below shows when: a row for each member. size: inches.
+    strip below shows when: a row for each member. Where a learner did not use all labels, a strip shows how many.
+    size: inches, without the strips.
 
     >>> from thalweg import SEA, NoChange, prequential
     >>> picture = curves([prequential(SEA(seed=1), NoChange(), limit=2000)])
@@ -113,16 +115,19 @@ def curves(
         check_path(path)
     figure_class = _figure_class()
     theme = DARK if dark else LIGHT
-    figure = figure_class(figsize=size, layout="constrained", facecolor=theme.paper)
+    coloured = [(r, theme.lines[i % len(theme.lines)]) for i, r in enumerate(results)]
+    forests = [(r, colour) for r, colour in coloured if r.replaced]
+    sparing = [(r, colour) for r, colour in coloured if r.rows and r.labels_used < 0.99 * r.rows]
+    n = bool(sparing) + len(forests)
+    heights = [size[1]] + [_STRIP] * n
+    figure = figure_class(figsize=(size[0], sum(heights)), layout="constrained", facecolor=theme.paper)
     figure.get_layout_engine().set(w_pad=0.14, h_pad=0.12)
-    forests = [(i, r) for i, r in enumerate(results) if r.replaced]
-    ratios = {"height_ratios": [4.0] + [1.0] * len(forests)}
-    axes, *strips = figure.subplots(1 + len(forests), 1, sharex=True, squeeze=False, gridspec_kw=ratios)[:, 0]
+    parts = figure.subplots(1 + n, 1, sharex=True, squeeze=False, gridspec_kw={"height_ratios": heights})
+    axes, *strips = parts[:, 0]
     axes.set_facecolor(theme.paper)
     scale = 100.0 if metric in PERCENT else 1.0
     ends = []
-    for i, r in enumerate(results):
-        colour = theme.lines[i % len(theme.lines)]
+    for i, (r, colour) in enumerate(coloured):
         x, y = r.curve["rows"], scale * r.curve[f"window_{metric}"]
         style = ("-", "--", "-.")[i // len(theme.lines) % 3]
         axes.plot(
@@ -134,8 +139,10 @@ def curves(
             axes.plot(seen, np.interp(seen, x[good], y[good]), "v", color=colour, markersize=5, zorder=4)
             ends.append((float(y[good[-1]]), r.learner, colour))
     _dress(axes, results, metric, theme)
-    for strip, (i, r) in zip(strips, forests, strict=True):
-        _strip(strip, r, theme.lines[i % len(theme.lines)], theme)
+    if sparing:
+        _labels(strips[0], sparing, theme)
+    for strip, (r, colour) in zip(strips[n - len(forests) :], forests, strict=True):
+        _strip(strip, r, colour, theme)
     if strips:
         axes.set_xlabel("")
         strips[-1].set_xlabel("Rows", color=theme.ink, fontsize=10)
@@ -173,6 +180,9 @@ def describe(results: Sequence[Result], metric: str = "accuracy") -> str:
     marks = _drifts(results)
     drifts = f" Known drifts at row {', '.join(f'{d:,}' for d in marks)}." if marks else ""
     drifts += "".join(f" {r.learner} replaced {len(r.replaced)} trees." for r in results if r.replaced)
+    for r in results:
+        if r.rows and r.labels_used < 0.99 * r.rows:
+            drifts += f" {r.learner} used {r.labels_used / r.rows:.1%} of the labels."
     return f"{what} over the last {first.window:,} rows on {stream}, {rows:,} rows: {'; '.join(lines)}.{drifts}"
 
 
@@ -230,19 +240,33 @@ def _dress(axes: Any, results: Sequence[Result], metric: str, theme: Theme) -> N
     axes.spines["bottom"].set_color(theme.faint)
 
 
+def _labels(axes: Any, sparing: Sequence[tuple[Result, str]], theme: Theme) -> None:
+    """Draw the share of the rows whose labels were used up to now."""
+    for r, colour in sparing:
+        rows = r.curve["rows"]
+        axes.plot(rows, 100.0 * r.curve["labels_used"] / rows, color=colour, linewidth=1.8, zorder=3, marker=_dot(rows))
+    _dress_strip(axes, [r for r, _ in sparing], "Labels used so far (% of the rows)", theme)
+    axes.set_ylim(0.0, 105.0)
+    axes.set_yticks([0, 50, 100])
+    axes.grid(axis="y", color=theme.grid, linewidth=0.8)
+
+
 def _strip(axes: Any, result: Result, colour: str, theme: Theme) -> None:
     """Draw a tick in the row of each member whenever its tree was replaced."""
     rows, members = np.array(result.replaced).T
-    axes.set_facecolor(theme.paper)
     axes.plot(rows, members, "|", color=colour, markersize=5, markeredgewidth=1.2, zorder=3, clip_on=False)
-    for d in _drifts([result]):
-        axes.axvline(d, color=theme.faint, linewidth=1.0, linestyle=(0, (4, 3)), zorder=2)
+    _dress_strip(axes, [result], f"{result.learner}: trees replaced, a row for each member", theme)
     axes.set_ylim(-0.8, members.max() + 0.8)
     axes.set_yticks([])
+
+
+def _dress_strip(axes: Any, results: Sequence[Result], title: str, theme: Theme) -> None:
+    axes.set_facecolor(theme.paper)
+    axes.set_axisbelow(True)
+    for d in _drifts(results):
+        axes.axvline(d, color=theme.faint, linewidth=1.0, linestyle=(0, (4, 3)), zorder=2)
     axes.tick_params(colors=theme.faint, labelsize=9, length=0)
-    axes.set_title(
-        f"{result.learner}: trees replaced, a row for each member", loc="left", color=theme.ink, fontsize=9, pad=3
-    )
+    axes.set_title(title, loc="left", color=theme.ink, fontsize=9, pad=3)
     for side in ("top", "left", "right"):
         axes.spines[side].set_visible(False)
     axes.spines["bottom"].set_color(theme.faint)

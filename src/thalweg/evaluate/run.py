@@ -259,9 +259,21 @@ class Run:
             window=self.window,
             delay=self.delay,
             stopped=stopped,
-            replaced=[[int(row), int(t)] for row, t in getattr(self.learner, "replacements", ())],
+            replaced=self._replaced(),
             meta=about(self.stream),
         )
+
+    def _replaced(self) -> list[list[int]]:
+        """When members were replaced: a learner counts the rows it learned, which may be fewer than those it met."""
+        found = list(getattr(self.learner, "replacements", ()))
+        if not found:
+            return []
+        learned, members = np.array(found).T
+        if self.labels_used < self.rows:
+            met, used = (self._column_names.index(name) for name in ("rows", "labels_used"))
+            curve = np.array([(0, 0), *((p[met], p[used]) for p in self.curve), (self.rows, self.labels_used)])
+            learned = np.rint(np.interp(learned, curve[:, 1], curve[:, 0]))
+        return [[int(row), int(t)] for row, t in zip(learned, members, strict=True)]
 
     # -- checkpoints --------------------------------------------------------------------------------------------------
 
