@@ -113,7 +113,15 @@ def _ensembles(size: int) -> tuple[Contest, ...]:
     )  # fmt: skip
 
 
-FORESTS = (*_ensembles(10), *_ensembles(30), *_ensembles(100))
+DEEP = Contest(
+    "SDF 600 beside ARF 200",
+    thalweg=later("thalweg.StreamingDeepForest", layers=3, size=50),
+    river=None,
+    capymoa=later("capymoa.classifier.AdaptiveRandomForestClassifier", ensemble_size=200),
+)
+"""Three layers of four forests of 50 trees, beside a third as many trees in one of MOA's forests."""
+
+FORESTS = (*_ensembles(10), *_ensembles(30), *_ensembles(100), DEEP)
 
 
 def contest(name: str) -> Contest:

@@ -77,12 +77,12 @@ def real(name: str, first: int = 0, rows: int | None = None) -> Any:
     return ArrayStream(chunk.X[first:], chunk.y[first:], schema=source.schema)
 
 
-def mnist() -> Any:
+def mnist(rows: int | None) -> Any:
     """MNIST whose labels change: after half of the rows each digit gets the label of the next one.
 
     The paper does not say what its abrupt version is; this is ours.
     """
-    chunk = thalweg.load_dataset("mnist").read(100_000)
+    chunk = thalweg.load_dataset("mnist").read(rows or 70_000)
     X, y = chunk.X.reshape(len(chunk.X), -1), np.array(chunk.y)
     y[len(y) // 2 :] = (y[len(y) // 2 :] + 1) % 10
     return ArrayStream(X, y)
@@ -188,13 +188,13 @@ def jobs(table: str, size: int, rows: int | None) -> Iterator[Job]:
         }
         for stream in PUBLISHED:
             for name, make in learners.items():
-                yield Job(name, stream, make, lambda _, stream=stream: published(stream), rows)  # type: ignore[misc]
+                yield Job(name, stream, make, lambda _, stream=stream: published(stream, rows), rows)  # type: ignore[misc]
 
 
-def published(stream: str) -> Any:
+def published(stream: str, rows: int | None) -> Any:
     """A stream of the paper."""
     if stream == "MNIST, abrupt":
-        return mnist()
+        return mnist(rows)
     return real(REAL[stream]) if stream in REAL else thalweg.paper_stream(stream)
 
 

@@ -38,6 +38,7 @@ class Match:
 
 MATCHES = (
     Match("ARF 100", "Electricity", 10_000, capymoa=25, river=80, river_rows=2_000),
+    Match("SDF 600 beside ARF 200", "Electricity", 5_000, capymoa=12),
     Match("ARF 10", "Electricity", 45_312, capymoa=12, java=10),
     Match("ARF 10", "RBF with drift", 20_000, capymoa=12),
     Match("ARF 10", "AGRAWAL with drift", 20_000, capymoa=12),
