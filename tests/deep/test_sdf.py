@@ -340,7 +340,7 @@ def test_weights_follow_losses():
         ({"deep_size": -1}, "deep_size must lie in .* got -1"),
         ({"forests": []}, r"forests must be a list of one or more forests or names, got \[\]"),
         ({"forests": "arf"}, "forests must be a list of one or more forests or names, got 'arf'"),
-        ({"forests": ["oak"]}, "forests must be of arf, .* got 'oak'"),
+        ({"forests": ["oak"]}, "forests must be one of arf, .* got 'oak'"),
         ({"forests": [3]}, "forests must hold forests or their names, got 3"),
         ({"forests": ["arf(subspace=0)"]}, r"forests 'arf\(subspace=0\)' cannot be made: subspace must be"),
         ({"forests": ["arf(colour=1)"]}, r"forests 'arf\(colour=1\)' cannot be made: .*colour"),

@@ -17,6 +17,8 @@ class SlowHDDMW:
     def __init__(self, weight=0.05, delta=0.001, warning_delta=0.005, direction="up"):
         self.weight, self.delta, self.warning_delta, self.direction = weight, delta, warning_delta, direction
         self.drifted = False
+        self.tied = False
+        """Did the last digits decide which place is the lowest? After many equal values they do."""
         self._restart()
 
     def _restart(self):
@@ -31,6 +33,7 @@ class SlowHDDMW:
         mean, squares = average(values, self.weight)
         bound = math.sqrt(squares * math.log(1 / self.delta) / 2)
         cut = self.cuts.get(sign)
+        self.tied |= cut is not None and abs(mean + bound - cut[1]) < 1e-12
         if cut is None or mean + bound < cut[1]:
             self.cuts[sign] = len(values), mean + bound, mean, squares
             return 0

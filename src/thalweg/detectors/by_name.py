@@ -1,15 +1,15 @@
 """A detector by its name, for learners that take one."""
 
-from importlib import import_module
 from typing import Any
 
-from thalweg.core.names import parse
+from thalweg.core.names import make_named
 from thalweg.core.params import shown
 from thalweg.detectors.detector import Detector
 
-NAMES = {
-    "adwin": "adwin:ADWIN", "ddm": "ddm:DDM", "eddm": "eddm:EDDM", "hddm-a": "hddm_a:HDDMA", "hddm-w": "hddm_w:HDDMW",
-    "page-hinkley": "page_hinkley:PageHinkley", "kswin": "kswin:KSWIN",
+HOMES = {
+    "adwin": "thalweg.detectors.adwin:ADWIN", "ddm": "thalweg.detectors.ddm:DDM", "eddm": "thalweg.detectors.eddm:EDDM",
+    "hddm-a": "thalweg.detectors.hddm_a:HDDMA", "hddm-w": "thalweg.detectors.hddm_w:HDDMW",
+    "page-hinkley": "thalweg.detectors.page_hinkley:PageHinkley", "kswin": "thalweg.detectors.kswin:KSWIN",
 }  # fmt: skip
 
 
@@ -25,15 +25,5 @@ def make_detector(argument: str, value: Any) -> Detector | None:
         return type(value)(**value.get_params())
     if not isinstance(value, str):
         raise TypeError(f"{argument} must be a detector or its name, got {shown(value)}")
-    try:
-        name, given = parse(value)
-    except ValueError as error:
-        raise ValueError(f"{argument} must read like adwin or adwin(delta=0.01): {error}") from None
-    if name not in NAMES:
-        raise ValueError(f"{argument} must be one of {', '.join(NAMES)}, none, or a detector, got {shown(value)}")
-    module, _, cls = NAMES[name].partition(":")
-    kind = getattr(import_module(f"thalweg.detectors.{module}"), cls)
-    try:
-        return kind(**given)  # type: ignore[no-any-return]
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"{argument} {shown(value)} cannot be made: {error}") from None
+    made: Detector = make_named(argument, value, HOMES, "adwin or adwin(delta=0.01)")
+    return made

@@ -1,15 +1,16 @@
 """A forest by its name, for learners that are made of forests."""
 
-from importlib import import_module
 from typing import Any
 
-from thalweg.core.names import parse
+from thalweg.core.names import make_named
 from thalweg.core.params import shown
 from thalweg.forests.forest import Forest
 
-NAMES = {
-    "arf": "arf:AdaptiveRandomForest", "srp": "srp:StreamingRandomPatches", "online-bagging": "bagging:OnlineBagging",
-    "leveraging-bagging": "leveraging:LeveragingBagging", "smooth-boost": "smooth_boost:OnlineSmoothBoost",
+HOMES = {
+    "arf": "thalweg.forests.arf:AdaptiveRandomForest", "srp": "thalweg.forests.srp:StreamingRandomPatches",
+    "online-bagging": "thalweg.forests.bagging:OnlineBagging",
+    "leveraging-bagging": "thalweg.forests.leveraging:LeveragingBagging",
+    "smooth-boost": "thalweg.forests.smooth_boost:OnlineSmoothBoost",
 }  # fmt: skip
 
 
@@ -25,15 +26,5 @@ def make_forest(argument: str, value: Any, **own: Any) -> Forest:
         return type(value)(**value.get_params(deep=False) | own)
     if not isinstance(value, str):
         raise TypeError(f"{argument} must hold forests or their names, got {shown(value)}")
-    try:
-        name, given = parse(value)
-    except ValueError as error:
-        raise ValueError(f"{argument} must read like arf or arf(subspace=0.6): {error}") from None
-    if name not in NAMES:
-        raise ValueError(f"{argument} must be of {', '.join(NAMES)}, or forests, got {shown(value)}")
-    module, _, cls = NAMES[name].partition(":")
-    kind = getattr(import_module(f"thalweg.forests.{module}"), cls)
-    try:
-        return kind(**given | own)  # type: ignore[no-any-return]
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"{argument} {shown(value)} cannot be made: {error}") from None
+    made: Forest = make_named(argument, value, HOMES, "arf or arf(subspace=0.6)", **own)
+    return made
