@@ -4,6 +4,11 @@ import os
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+settings.register_profile("same", derandomize=True)  # every run tries the same examples ...
+settings.register_profile("new")  # ... unless HYPOTHESIS_PROFILE=new looks for others
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "same"))
 
 
 def data_folder() -> Path | None:

@@ -10,6 +10,8 @@ class SlowEDDM:
         self.min_errors, self.min_values = min_errors, min_values
         self.alpha, self.beta = warning_level, drift_level
         self.level = 0
+        self.tied = False
+        """Did the last digits decide the level?"""
         self._restart()
 
     def _restart(self):
@@ -36,6 +38,7 @@ class SlowEDDM:
             self.spans.append(span)
         self.level = 0
         if self.spans and span <= record and len(self.places) > self.min_errors:
+            self.tied |= min(abs(span / record - level) for level in (self.alpha, self.beta)) < 1e-12
             if span / record < self.beta:
                 self.level = 2
             elif span / record < self.alpha:
