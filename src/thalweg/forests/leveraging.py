@@ -51,7 +51,7 @@ class LeveragingBagging(Forest):
         binary_splits: bool = True,
         null_merit: Literal["zero", "moa"] = "moa",
         leaf_range: bool = True,
-        smoothing: float = 0.03,
+        smoothing: float = 0.0,
         limit_bytes: int | None = None,
         seed: int = 1,
         n_jobs: int = 1,
