@@ -30,9 +30,12 @@ def test_every_public_class_and_function_has_an_example() -> None:
     assert without == ["Classifier"]  # abstract: the learners show its verbs
 
 
+PAGES = ("README.md", "docs/guide.md", "docs/trees.md", "docs/forests.md", "docs/deep.md")
+
+
 def examples() -> list[tuple[str, int, str]]:
     found = []
-    for page in ("README.md", "docs/guide.md", "docs/forests.md"):
+    for page in PAGES:
         blocks = re.findall(r"```python\n(.*?)```", (ROOT / page).read_text("utf-8"), re.DOTALL)
         found += [(page, i + 1, block) for i, block in enumerate(blocks)]
     return found
@@ -45,8 +48,8 @@ def test_examples_in_pages(page: str, number: int, code: str, tmp_path: Path, mo
 
 
 def test_the_pages_have_examples() -> None:
-    assert {page for page, _, _ in examples()} == {"README.md", "docs/guide.md", "docs/forests.md"}
-    assert len(examples()) == 10
+    assert {page for page, _, _ in examples()} == set(PAGES)
+    assert len(examples()) == 13
 
 
 def test_links_between_pages_lead_somewhere() -> None:
