@@ -141,6 +141,15 @@ def test_version_and_help(run) -> None:  # type: ignore[no-untyped-def]
     assert "demo" in run()[1]
 
 
+def test_parameters_may_follow_each_other(run) -> None:  # type: ignore[no-untyped-def]
+    code, out, err = run("run", "sdf", "sea", "--set", "layers=2", "size=2", "--limit", 1500, "--json", "-")
+    assert (code, err) == (0, "")
+    assert {"layers": 2, "size": 2}.items() <= json.loads(out)["params"].items()
+    code, _, err = run("run", "sdf", "sea", "layers")
+    assert code == 2
+    assert "must read like name=value, got 'layers'" in err
+
+
 def test_demo_writes_a_picture_and_a_page(run, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
     code, out, _ = run("demo", "--rows", 4000, "--folder", tmp_path)
     assert code == 0

@@ -74,6 +74,9 @@ def about(
 def run(
     learner: Annotated[str, typer.Argument(help="A learner's name, or name(parameter=value); see thalweg list.")],
     stream: Annotated[str, typer.Argument(help=_STREAM)],
+    more: Annotated[
+        list[str] | None, typer.Argument(help="Parameters of the learner, as after --set.", metavar="[NAME=VALUE]...")
+    ] = None,
     limit: Annotated[
         int | None, typer.Option(help=f"Stop after so many rows (an endless stream: {ENDLESS:,} by default).", min=0)
     ] = None,
@@ -103,7 +106,7 @@ def run(
     from thalweg.evaluate.prequential import prequential
     from thalweg.snapshot import save as save_model
 
-    model = _learner(learner, _settings(settings or []), seed)
+    model = _learner(learner, _settings([*(settings or []), *(more or [])]), seed)
     source = _stream(_input(stream, format), seed, target=target, drop=tuple(drop or ()), nominal=tuple(nominal or ()))
     if budget is not None:
         from thalweg.active.learner import ActiveLearner
@@ -276,7 +279,7 @@ def _settings(pairs: list[str]) -> dict[str, Any]:
     for pair in pairs:
         name, equals, text = pair.partition("=")
         if not equals or not name:
-            raise ValueError(f"--set must read like name=value, got {pair!r}")
+            raise ValueError(f"a parameter (--set) must read like name=value, got {pair!r}")
         try:
             chosen[name.strip()] = ast.literal_eval(text.strip())
         except (ValueError, SyntaxError):
