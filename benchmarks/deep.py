@@ -198,13 +198,14 @@ def published(stream: str, rows: int | None) -> Any:
     return real(REAL[stream]) if stream in REAL else thalweg.paper_stream(stream)
 
 
-def measure(job: Job, seed: int) -> dict[str, float]:
+def measure(job: Job, seed: int) -> dict[str, Any]:
     """Run a learner over a stream."""
     source, learner = job.make_stream(seed), job.make_learner(seed)
     start = time.process_time()
     result = thalweg.prequential(source, learner, limit=job.rows, metrics=("accuracy",))
-    return {"accuracy": 100 * result.accuracy, "rows": result.rows, "seconds": time.process_time() - start,
-            "asked": getattr(learner, "labels_asked", result.rows) / result.rows}  # fmt: skip
+    asked = getattr(learner, "labels_asked", result.rows) / result.rows
+    return {"accuracy": 100 * result.accuracy, "rows": result.rows, "limit": job.rows, "asked": asked,
+            "seconds": time.process_time() - start}  # fmt: skip
 
 
 def main() -> None:
@@ -226,16 +227,25 @@ def main() -> None:
                 continue
             if job.learner not in (options.learners or [job.learner]):
                 continue
-            runs = found.setdefault(table, {}).setdefault(job.learner, {}).setdefault(job.stream, [])
+            runs = (
+                found.setdefault(titled(table, options.size), {}).setdefault(job.learner, {}).setdefault(job.stream, [])
+            )
+            if any(r["limit"] != job.rows for r in runs):
+                raise SystemExit(f"{options.json} has {job.stream} with another --rows: take another file")
             while len(runs) < options.seeds:
                 runs.append(measure(job, len(runs) + 1))
                 options.json.write_text(json.dumps(found, indent=1))
                 print(f"{table}: {job.learner} on {job.stream}: {runs[-1]['accuracy']:.2f}", flush=True)
-    tables = [summary(table, found[table]) for table in options.tables]
+    tables = [summary(titled(table, options.size), found[titled(table, options.size)]) for table in options.tables]
     for table in tables:
         table.show(Console(width=140))
     if options.markdown:
         options.markdown.write_text("\n".join(table.markdown() for table in tables))
+
+
+def titled(table: str, size: int) -> str:
+    """A table's name, with the size where it matters."""
+    return f"{table}, size {size}" if table in ("depth", "published") else table
 
 
 def summary(name: str, found: dict[str, Any]) -> Table:
@@ -259,7 +269,7 @@ def summary(name: str, found: dict[str, Any]) -> Table:
         mean = statistics.mean(means[line][s] for s in complete) if complete else 0.0
         rank = statistics.mean(ranks) if ranks else 0.0
         rows.append((line, *cells, f"{mean:.2f}", f"{rank:.1f}", f"{speed:,.0f}"))
-    if name == "published":
+    if name.startswith("published"):
         learners = ("ARF", "SRP", "LB", "OSB", "ODL", "SDF", "SDF 0.7")
         for line in learners:
             figures = [PUBLISHED[s][learners.index(line)] for s in streams]

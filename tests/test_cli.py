@@ -101,6 +101,7 @@ def test_delay_uses_fewer_labels(run) -> None:  # type: ignore[no-untyped-def]
     [
         (("run", "hoefding-tree", "sea"), "did you mean 'hoeffding-tree'?"),
         (("run", "hoeffding-tree", "hyperplan"), "did you mean 'hyperplane'?"),
+        (("run", "hoeffding-tree", "sea", "--strategy", "avu"), "--strategy needs --budget"),
         (("run", "hoeffding-tree", "sea", "--set", "detla=1"), "did you mean 'delta'?"),
         (("run", "hoeffding-tree", "sea", "--set", "delta=2"), "delta must lie in (0, 1), got 2"),
         (("run", "hoeffding-tree", "sea", "--set", "delta=abc"), "delta must be a number"),

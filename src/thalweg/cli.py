@@ -90,7 +90,9 @@ def run(
     nominal: Annotated[list[str] | None, typer.Option(help="A column of numbers that are names, not amounts.")] = None,
     delay: Annotated[int, typer.Option(help="Rows between a record and its label.", min=0)] = 0,
     budget: Annotated[float | None, typer.Option(help="Share of the labels to ask for; others stay unseen.")] = None,
-    strategy: Annotated[str, typer.Option(help="How to choose the labels to ask for; see thalweg list.")] = "avu",
+    strategy: Annotated[
+        str | None, typer.Option(help="How to choose the labels to ask for (avu by default); see thalweg list.")
+    ] = None,
     window: Annotated[int, typer.Option(help="Rows of the sliding window for metrics.", min=1)] = 1000,
     seconds: Annotated[float | None, typer.Option(help="Stop after so many seconds.")] = None,
     json: Annotated[
@@ -108,11 +110,13 @@ def run(
 
     model = _learner(learner, _settings([*(settings or []), *(more or [])]), seed)
     source = _stream(_input(stream, format), seed, target=target, drop=tuple(drop or ()), nominal=tuple(nominal or ()))
+    if budget is None and strategy is not None:
+        raise ValueError(f"--strategy needs --budget, the share of the labels to ask for, got --strategy {strategy}")
     if budget is not None:
         from thalweg.active.learner import ActiveLearner
 
         model = ActiveLearner(
-            learner=model, strategy=registry.make("strategy", strategy, registry.STRATEGIES, budget=budget)
+            learner=model, strategy=registry.make("strategy", strategy or "avu", registry.STRATEGIES, budget=budget)
         )
     _check_paths(json if json != "-" else None, plot, save, resume)
     if limit is None and _is_endless(source):

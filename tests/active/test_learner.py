@@ -382,3 +382,11 @@ def test_the_rows_that_chance_has_chosen_are_an_unbiased_sample():
     assert chance.sum() + uncertain.sum() == learner.labels_asked
     assert wrong[chance].mean() == pytest.approx(wrong.mean(), abs=0.04)
     assert wrong[uncertain].mean() > wrong.mean() + 0.04
+
+
+def test_a_row_is_decided_on_once():
+    """However often a row is predicted before it is learned, its label is asked for at most once."""
+    learner = ActiveLearner(learner=NoChange(), strategy=AVU(budget=1.0))
+    learner.play(np.zeros((2, 1)), ["a", "b"], [0] * 10 + [1, ~0, 0, ~1])
+    assert learner.labels_asked == 2
+    assert learner.asked_rows.tolist() == [True, True]

@@ -468,3 +468,10 @@ def test_the_same_without_compilation():
     ]  # fmt: skip
     assert runs[0] == runs[1]
     assert len(runs[0].splitlines()) == 7
+
+
+@pytest.mark.parametrize(("spread", "step"), [(100.0, 0.5), (2.0, 0.9)])
+def test_a_threshold_never_becomes_0(spread, step):
+    strategy = VariableRandomisedUncertainty(budget=1.0, compat="moa", spread=spread, step=step)
+    strategy.ask(np.tile([0.6, 0.4], (20_000, 1)))
+    assert strategy.copy().theta == strategy.theta > 0.0

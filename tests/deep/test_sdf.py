@@ -197,6 +197,54 @@ def test_classes_that_come_late_get_columns():
     assert len(small(layers=2).partial_fit(X, y).layer_forests(1)[0].schema.names) == 4 + 5
 
 
+def test_predicting_changes_nothing():
+    """A class that is new widens the layers when the next row is learned, not when somebody predicts."""
+    rng = np.random.default_rng(0)
+    rows = [
+        ({"a": float(a), "b": float(b)}, int(c)) for a, b, c in zip(*rng.random((2, 60)), [0, 1, 2] * 20, strict=True)
+    ]
+    quiet, asked = small(layers=2), small(layers=2)
+    for i, (record, label) in enumerate(rows):
+        if i > 30:
+            record["c"] = record["a"] * 2.0
+        for forest in (quiet, asked):
+            forest.learn_one(record, label)
+        before = asked.state()
+        asked.predict_one(record)
+        assert all(np.array_equal(table, before[name]) for name, table in asked.state().items())
+    assert quiet.layer_forests(1)[0].schema.names == asked.layer_forests(1)[0].schema.names
+    states = quiet.state(), asked.state()
+    assert all(np.array_equal(table, states[1][name]) for name, table in states[0].items())
+
+
+def test_before_the_first_row_all_classes_are_alike():
+    schema = Schema.numeric(2, classes=tuple(range(5)))
+    forest = StreamingDeepForest(layers=2, size=2, forests=["arf", "arf", "arf"]).declare(schema)
+    P = forest.play(np.zeros((3, 2)), [0, 0, 1], [0, 1, ~2, 2])
+    assert (P[:2] == 0.2).all()
+
+
+def test_a_layer_that_joins_has_a_record():
+    """It begins with the loss of the layer before: with none it would have the whole say."""
+    X, y = changing(3, 600, kinds=(None,) * 4, classes=3)
+    forest = small(layers=1, max_layers=2).partial_fit(X[:300], y[:300])
+    forest._duel[:] = [1.0, 999.0, 100.0, 0.0]
+    forest.partial_fit(X[300:], y[300:])
+    assert forest.n_layers == 2
+    assert 0.01 < min(forest.layer_weights)
+
+
+def test_a_layer_without_room_is_not_tried():
+    X, y = changing(3, 400, kinds=(None,) * 4, classes=3)
+    forest = small(layers=1, size=1, max_layers=4, forests=["arf"]).partial_fit(X[:300], y[:300])
+    forest._duel[:] = [1.0, 999.0, 100.0, 0.0]
+    forest.forests = ["arf(limit_bytes=1024)"]  # as if there were no room for one more
+    forest.partial_fit(X[300:302], y[300:302])
+    assert (forest.n_layers, len(forest._layers)) == (2, 2)
+    assert forest.predict_proba(X[:3]).shape == (3, 3)
+    assert forest.partial_fit(X[302:], y[302:]).n_layers == 2
+
+
 def test_features_that_join_are_seen_by_all_layers():
     rng = np.random.default_rng(0)
     forest = small(layers=2)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from tiny_stream import Moving, TinyStream, rows
 
+from thalweg import ArrayStream, Chunk, MajorityClass
 from thalweg.core.arrays_file import read_arrays, write_arrays
 from thalweg.evaluate.metrics import Metrics
 from thalweg.evaluate.prequential import prequential
@@ -128,3 +129,17 @@ def test_damaged_waiting_rows_are_refused(tmp_path):
             prequential(TinyStream(X, y), Moving(), resume=True, **options)
     write_arrays(tmp_path / "run", arrays, header)
     assert prequential(TinyStream(X, y), Moving(), resume=True, **options).labels_pending == 7
+
+
+class Weighted(ArrayStream):
+    """Rows of which the first half have weight 0."""
+
+    def read(self, n):
+        done, chunk = self._at, super().read(n)
+        return None if chunk is None else Chunk(chunk.X, chunk.y, w=(np.arange(done, done + len(chunk)) >= 5) * 1.0)
+
+
+@pytest.mark.parametrize("chunk", [1, 2, 5, 10])
+def test_rows_of_weight_0_come_first(chunk):
+    stream = Weighted(np.zeros((10, 1)), ["a", "b"] * 5)
+    assert prequential(stream, MajorityClass(), delay=2, chunk=chunk).labels_used == 3

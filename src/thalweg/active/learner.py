@@ -200,7 +200,7 @@ class ActiveLearner(Classifier):
                 e = events[i]
                 if e >= 0:
                     out[e] = proba[at]
-                    if offered[e]:
+                    if offered[e] and fate[e] == _UNDECIDED:  # a row is decided on once
                         fate[e] = decide(proba, at, known)
                     at += 1
                 elif 0 < fate[~e] < _UNDECIDED:

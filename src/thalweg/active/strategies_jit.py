@@ -30,6 +30,8 @@ Floats = NDArray[np.float64]
 ROWS, SEEN, SPENT, ASKED, UNCERTAIN, THETA, RECENT, COLUMNS = range(8)
 BUDGET, WARMUP, WINDOW, STEP, SPREAD, DIVIDE, EASE, SHARE, CHANCE, PULL, FREE, RULES = range(12)
 
+LEAST_THETA = 1e-100
+
 # kinds
 RANDOM, FIXED, VARIABLE, RANDOMISED, SELECTIVE, SPLIT, AVU = range(7)
 
@@ -62,8 +64,8 @@ def is_open(table: Floats, i: int, rules: Floats) -> bool:
 
 @inlined
 def move(table: Floats, i: int, s: float, asks: bool) -> None:
-    """Lower θ after a label, raise it after a row without."""
-    table[i, THETA] *= 1.0 - s if asks else 1.0 + s
+    """Lower θ after a label, raise it after a row without; far below any certainty it stays, and never becomes 0."""
+    table[i, THETA] = max(table[i, THETA] * (1.0 - s if asks else 1.0 + s), LEAST_THETA)
 
 
 @inlined

@@ -21,11 +21,12 @@ def parse(text: str) -> tuple[str, dict[str, Any]]:
     name, inside = match.groups()
     try:
         call = ast.parse(f"f({inside or ''})", mode="eval").body
-        assert isinstance(call, ast.Call)
+        if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name):
+            raise ValueError("something after the parameters")
         if call.args or len({k.arg for k in call.keywords}) != len(call.keywords):
             raise ValueError("without a name, or twice")
         return name, {k.arg or "**": ast.literal_eval(k.value) for k in call.keywords}
-    except (SyntaxError, ValueError, TypeError, AssertionError, MemoryError, RecursionError):
+    except (SyntaxError, ValueError, TypeError, MemoryError, RecursionError):
         raise ValueError(f"parameters must read like (function=2, seed=7), got {shown(f'({inside})')}") from None
 
 

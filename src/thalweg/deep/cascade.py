@@ -59,6 +59,12 @@ def cut(events: Ints, y: Ints, known: int, most: int) -> int:
     return int(at[most - 1]) + 1 if most <= len(at) else min(BLOCK, len(events))
 
 
+def first_learned(events: Ints) -> int:
+    """How many events there are before a row is learned."""
+    learns = events < 0
+    return int(learns.argmax()) if learns.any() else len(events)
+
+
 def widened(columns: Ints, features: int, answers: int) -> Ints:
     """Add columns for features and answers that are new, after those that are there.
 

@@ -116,7 +116,8 @@ class Run:
         if self.pending is not None:
             plan = self.pending.plan(chunk, codes, w)
             assert self.labels is not None
-            y = self.labels.to_array()[plan.codes]
+            # before the first label all rows have weight 0, and none is late
+            y = self.labels.to_array()[plan.codes] if len(self.labels) else np.asarray(chunk.y)
             proba = self._timed(learner.play, plan.X, y, plan.events, plan.w)[plan.late :]
             learned = ~plan.events[plan.events < 0]
             asked = self._asked(len(plan.X))

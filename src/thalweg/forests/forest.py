@@ -256,7 +256,7 @@ class Forest(Classifier):
     def _tables(self) -> State:
         tables = dict(self._arrays)
         for g, shard in enumerate(self._shards):
-            own = shard.pool.compact() if self._apart else shard.pool.tables()
+            own = shard.pool.compact() if self.limit_bytes is None else shard.pool.tables()
             tables |= {f"{name}.{g}": table for name, table in own.items()}
         return tables
 

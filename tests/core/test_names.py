@@ -1,0 +1,19 @@
+"""Names with parameters, as people write them."""
+
+import pytest
+
+from thalweg.core.names import parse
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "arf(", "arf(5)", "arf(size=5)(seed=3)", "arf(a=1).b(c=2)", "arf(size=5, size=6)", "arf(size=x)", "a b", None],
+)
+def test_what_is_no_name_is_refused(text):
+    with pytest.raises(ValueError, match="must read like"):
+        parse(text)
+
+
+def test_names_and_parameters():
+    assert parse(" led-drift ") == ("led-drift", {})
+    assert parse("arf(subspace='all', drift=None,)") == ("arf", {"subspace": "all", "drift": None})
