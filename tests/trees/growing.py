@@ -4,7 +4,7 @@ import numpy as np
 
 from thalweg import Feature, HoeffdingTree, Schema
 from thalweg.trees import tables_jit as p
-from thalweg.trees.leaf_jit import HEADER
+from thalweg.trees.leaf_jit import NUMBERS
 
 
 def numeric_stream(seed, n, d=5, classes=2, noise=0.1):
@@ -137,4 +137,4 @@ def check_leaves(pool, twin):
         assert pool.tally[i].tolist() == [leaf.weight, *counts]
         slot = int(pool.nodes[i]["left"])
         if slot >= 0:
-            assert pool.stats[slot, :HEADER].tolist() == [leaf.last, leaf.majority_right, leaf.bayes_right]
+            assert pool.stats[slot, :NUMBERS].tolist() == [leaf.last, leaf.majority_right, leaf.bayes_right]

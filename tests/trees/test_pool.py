@@ -20,7 +20,7 @@ RULES = Rules(grace_period=20, delta=0.1, tau=0.3, subspace=3)
 def learn_all(nodes, tally, stats, watched, layout, rng, head, rules, X, y, W, start):
     """Let every tree t learn row r with weight W[r, t]; a short answer (row × trees + tree) asks for room."""
     q = p.Trees(nodes, tally, stats, watched, layout, rng, head, rules)
-    votes, logs = np.empty(tally.shape[1] - 1), np.empty(tally.shape[1] - 1)
+    votes, logs = np.empty(tally.shape[1] - 1), np.empty(tally.shape[1] + 3 + watched.shape[1])
     trees = W.shape[1]
     for k in range(start, len(y) * trees):
         r, t = k // trees, k % trees
@@ -37,7 +37,7 @@ def learn_all(nodes, tally, stats, watched, layout, rng, head, rules, X, y, W, s
 def answer_all(nodes, tally, stats, watched, layout, rng, head, rules, X, t, out):
     """Write what tree t answers to each row."""
     q = p.Trees(nodes, tally, stats, watched, layout, rng, head, rules)
-    votes, logs = np.empty(tally.shape[1] - 1), np.empty(tally.shape[1] - 1)
+    votes, logs = np.empty(tally.shape[1] - 1), np.empty(tally.shape[1] + 3 + watched.shape[1])
     for r in range(len(X)):
         i, parent = p.find(q, t, X, r, 0.0)
         vote(q, i, parent, X, r, logs, votes)

@@ -18,13 +18,12 @@ class Attribute:
     def __init__(self, classes):
         self.classes = classes
         self.stats = np.empty((1, leaf_jit.block_size(0, classes)))
-        leaf_jit.clear_block(self.stats, 0, 0, 0, classes)
+        leaf_jit.clear_number(self.stats, 0, 0, 1, classes)
         self.slow = NumericObserver()
 
     def observe(self, values, labels, weights):
         for v, y, w in zip(values, labels, weights, strict=True):
-            self.stats[0, 0] += w
-            leaf_jit.observe_number(self.stats, 0, 1, int(y), self.classes, float(v), float(w), 0.0)
+            leaf_jit.observe_lanes(self.stats, 0, 0, 1, np.array([float(v)]), int(y), float(w), 0.0)
             self.slow.observe(float(v), int(y), float(w))
         return self
 
@@ -32,7 +31,7 @@ class Attribute:
         """Merit and threshold, which the twin finds too."""
         work = np.full((leaf_jit.WORK_ROWS, max(leaf_jit.vectors(points), self.classes)), math.nan)
         merit, t = leaf_jit.best_number(
-            self.stats, 0, 0, self.classes, CODES[criterion], whole, min_share, points, work
+            self.stats, 0, 0, 1, self.classes, CODES[criterion], whole, min_share, points, work
         )
         m, test = self.slow.best(criterion, whole, min_share, points)
         assert (merit, None if math.isnan(t) else ("<=", t)) == (m, test)
@@ -121,7 +120,7 @@ def test_a_threshold_upon_the_mean_of_a_class(width, weight, share, criterion):
     assert t == 0.0
     assert merit == pytest.approx(attribute.exact(criterion, 0.0), abs=1e-9)
     left, right = np.empty((2, 2))
-    leaf_jit.divide_number(attribute.stats, 0, 0, 2, 0.0, left, right)
+    leaf_jit.divide_number(attribute.stats, 0, 0, 1, 2, 0.0, left, right)
     assert left[0] == 2.0 * weight * share
     assert left[0] + right[0] == 2.0 * weight
 

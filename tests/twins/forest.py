@@ -107,7 +107,7 @@ class MemberTree(SlowHoeffdingTree):
             super()._draw(leaf)
             return
         watched = sorted(self.patch)
-        leaf.observers = {f: self._observer(f) for f in watched}
+        self._watch(leaf, {f: self._observer(f) for f in watched})
 
     def votes(self, x):
         """Give class → vote, not normalised."""
@@ -342,7 +342,7 @@ class SlowSmoothBoost(SlowForest):
             prefix_hits.append(most(together) == y and together.get(y, 0.0) > 0.0)
             z += hit - self.theta
             member.tree.learn(x, y, weight * w)
-            weight = 1.0 if z <= 0.0 else (1.0 - self.gamma) ** (z / 2.0)
+            weight = 1.0 if z <= 0.0 else math.exp(z * (0.5 * math.log1p(-self.gamma)))
         if self.weights == "ocp":
             self._climb(hits)
         elif self.weights == "exp":

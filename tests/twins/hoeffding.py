@@ -162,7 +162,11 @@ class SlowHoeffdingTree:
         d = len(self.values)
         some = self.subspace is not None and self.subspace < d
         watched = self.choose(d, self.subspace) if some else range(d)
-        leaf.observers = {f: self._observer(f) for f in watched}
+        self._watch(leaf, {f: self._observer(f) for f in watched})
+
+    def _watch(self, leaf, observers):
+        """Numbers come before nominal attributes, in whatever is done to one after another."""
+        leaf.observers = dict(sorted(observers.items(), key=lambda item: self.values[item[0]] is not None))
 
     def _observer(self, f):
         return NumericObserver(self.smoothing) if self.values[f] is None else NominalObserver()
@@ -216,7 +220,7 @@ class SlowHoeffdingTree:
         self.values.append(value)
         for leaf in self.leaves():
             if leaf.observers is not None and (self.subspace is None or len(leaf.observers) < self.subspace):
-                leaf.observers[len(self.values) - 1] = self._observer(len(self.values) - 1)
+                self._watch(leaf, leaf.observers | {len(self.values) - 1: self._observer(len(self.values) - 1)})
 
     # -- looking ------------------------------------------------------------------------------------------------------
 

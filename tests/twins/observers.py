@@ -1,6 +1,7 @@
 """What a leaf observes, once more and slowly: dicts and the math module, written from the rules.
 
-Only log2 and Φ of the search for a threshold are those of ``thalweg.jit.fast``, which are tested by themselves.
+Only log2 of a spread, and log2 and Φ of the search for a threshold, are those of ``thalweg.jit.fast``, which are tested
+by themselves.
 """
 
 import math
@@ -13,6 +14,7 @@ STEEP = 8e307
 """What 1 / (2σ²) is not taken to exceed: twice as much must be a number."""
 INV_PI = 1.0 / math.pi
 SQRT_HALF = math.sqrt(0.5)
+HALF_LN_2 = 0.5 * math.log(2.0)
 NOTHING = (-math.inf, None)
 """No candidate."""
 
@@ -114,7 +116,7 @@ class Gaussian:
         off = v - self.mean
         if self.inv == math.inf:
             return 0.0 if off == 0.0 else -math.inf
-        return 0.5 * math.log(self.inv * INV_PI) - off * off * self.inv
+        return HALF_LN_2 * fast_log2(self.inv * INV_PI) - off * off * self.inv
 
     def at_most(self, t, below):
         """Weight that is expected at or below t; below: Φ."""

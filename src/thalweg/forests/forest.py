@@ -3,6 +3,7 @@
 A forest is a resampling rule and a replacement rule. Its class says which, in a ``Plan``; the rest is here.
 """
 
+import math
 import os
 from abc import abstractmethod
 from collections.abc import Sequence
@@ -10,7 +11,6 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import combinations, pairwise
-from math import comb
 from typing import Any, ClassVar
 
 import numpy as np
@@ -69,7 +69,7 @@ class Plan:
         how[m.DRIFT] = -1 if self.drift is None else self.drift.code
         how[m.BEFORE], how[m.BACK_POISSON] = self.detect_before, self.background_sampled
         how[m.ALL_FED], how[m.CODES] = self.feed_always, self.codes
-        how[m.GAMMA], how[m.VARIANT] = self.gamma, self.variant
+        how[m.GAMMA], how[m.DECAY], how[m.VARIANT] = self.gamma, 0.5 * math.log1p(-self.gamma), self.variant
         return how
 
 
@@ -231,11 +231,12 @@ class Forest(Classifier):
         routine: Any = play
         done = 0
         while True:
-            votes = np.empty((size + 1, pool.tally.shape[1] - 1))
+            votes = np.empty((size, pool.tally.shape[1] - 1))
+            _, logs = pool.scratch()
             notes = np.empty((size, 4), dtype=np.int64)
             done = routine(
                 *pool.arguments, shard.members, shard.dice, self._odds, shard.warn, shard.drift, *self._detector_rules,
-                self._how, X, y, w, events, sums, now, votes, votes[size], notes, known, done, apart,
+                self._how, X, y, w, events, sums, now, votes, logs, notes, known, done, apart,
                 shard.first,
             )  # fmt: skip
             if done == size * n:
@@ -444,7 +445,7 @@ def _deal(plan: Plan, d: int, size: int, seed: int) -> Ints:
     draw = np.random.default_rng([seed, d])
     if d <= _LISTED:
         listed = list(combinations(range(d), k))
-        rounds = -(-size // comb(d, k))
+        rounds = -(-size // math.comb(d, k))
         cards = [listed[i % len(listed)] for i in draw.permutation(rounds * len(listed))[:size]]
     else:
         cards = [tuple(draw.choice(d, k, replace=False)) for _ in range(size)]

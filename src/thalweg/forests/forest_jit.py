@@ -22,6 +22,7 @@ from thalweg.forests.members_jit import (
     BOOST,
     CODES,
     CONVEX,
+    DECAY,
     DRIFT,
     EXPERT,
     EXPONENTIAL,
@@ -196,7 +197,7 @@ def boost(members: Floats, how: Floats, t: int, right: bool, votes: Floats, y: i
     weight = now[WEIGHT]
     members[t, HIT] = 1.0 if right else -1.0
     now[MARGIN] += members[t, HIT] - gamma / (2.0 + gamma)
-    now[WEIGHT] = 1.0 if now[MARGIN] <= 0.0 else (1.0 - gamma) ** (now[MARGIN] / 2.0)
+    now[WEIGHT] = 1.0 if now[MARGIN] <= 0.0 else math.exp(now[MARGIN] * how[DECAY])  # (1 - γ)^(margin / 2)
     if how[VARIANT] == EXPONENTIAL:
         total = 0.0
         for c in range(len(votes)):

@@ -37,8 +37,10 @@ ALPHA, EXPERT, HIT, PREFIX_HIT, REPLACED = 10, 11, 12, 13, 14
 KEPT = 18
 COLUMNS = REPLACED + KEPT
 
-SAMPLING, RATE, REPLACE, WARN, DRIFT, BEFORE, BACK_POISSON, VOTES, ALL_FED, CODES, GAMMA, VARIANT, RULES = range(13)
-"""Cells of ``how``: codes of the rules below; the rate of Poisson; codes of the detectors (-1: none); flags."""
+SAMPLING, RATE, REPLACE, WARN, DRIFT, BEFORE, BACK_POISSON, VOTES, ALL_FED, CODES = range(10)
+GAMMA, DECAY, VARIANT, RULES = range(10, 14)
+"""Cells of ``how``: codes of the rules below; the rate of Poisson; codes of the detectors (-1: none); flags;
+GAMMA and DECAY = ½ ln(1 - γ) of boosting."""
 ONCE, POISSON, HALF, ONE_MORE, ANY, MISSED, BOOST = 0, 1, 2, 3, 4, 5, 6
 """SAMPLING: weight 1; Poisson(rate); 1 or 0 by a coin; 1 + Poisson; 1 if Poisson > 0; what is missed; boosting."""
 NEVER, OWN, WORST = 0, 1, 2

@@ -138,7 +138,7 @@ def teach(p: Trees, links: Links, turns: Ints, known: int, X: Floats, r: int, y:
             p.tally[i, 1 + y] += w
             due, slot = False, int(np.int64(links[i]))
             if slot >= 0:
-                observe(p.stats, p.watched, slot, p.layout, len(votes), X, r, y, w, p.rules[R_SMOOTHING])
+                observe(p.stats, p.watched, slot, X, r, len(votes), y, w, p.rules[R_SMOOTHING], logs)
                 due = bool(p.tally[i, 0] - p.stats[slot, LAST] >= p.rules[R_REVIEW])
         if (due and consider(p, links, turns, known, i, slot)) or f == LEAF:
             return
@@ -151,7 +151,7 @@ def play(nodes: Nodes, tally: Floats, stats: Floats, watched: Watched, layout: I
          known: int, votes: Floats, logs: Floats) -> int:  # fmt: skip
     """Carry out events in order; the number done is less than all when a table must grow first.
 
-    ``votes`` and ``logs`` have room for each class; what they hold does not matter.
+    ``votes`` has room for each class, ``logs`` also for each watched attribute; what they hold does not matter.
     """
     p = Trees(nodes, tally, stats, watched, layout, rng, head, rules)
     answered = -1  # the row whose naive Bayes answer stands in votes

@@ -13,7 +13,7 @@ def play(nodes: Nodes, tally: Floats, stats: Floats, watched: Watched, layout: I
          logs: Floats) -> int:  # fmt: skip
     """Carry out events in order; the number done is less than all when a table must grow first.
 
-    ``votes`` and ``logs`` have room for each class; what they hold does not matter.
+    ``votes`` has room for each class, ``logs`` also for each watched attribute; what they hold does not matter.
     """
     p = Trees(nodes, tally, stats, watched, layout, rng, head, rules)
     answered = -1  # the row whose naive Bayes answer stands in votes

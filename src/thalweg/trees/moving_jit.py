@@ -9,14 +9,16 @@ from thalweg.jit.compile import called, compiled, inlined
 from thalweg.trees.leaf_jit import (
     HEADER,
     HUGE,
-    NUMERIC_COLUMNS,
-    RANGE,
+    NUMBERS,
     ROOM,
     Floats,
     Ints,
     Watched,
     block_size,
     clear_block,
+    clear_number,
+    lanes_of,
+    start_of,
 )
 from thalweg.trees.tables_jit import (
     ALTERNATES,
@@ -181,34 +183,52 @@ def relayout(
     New attributes join a leaf that watches all of them; a random-subspace leaf keeps those it has, and if leaves are to
     watch more from now on, the rest of its list is given up.
     """
-    old = min(watched.shape[1], layout.shape[1])
-    watches_all = old == layout.shape[1]
+    old, d = min(watched.shape[1], layout.shape[1]), layout.shape[1]
+    joined = range(d, max(d, min(new_watched.shape[1], new_layout.shape[1])) if old == d else d)
     for slot in range(slots):
         for a in range(HEADER):
             new_stats[slot, a] = stats[slot, a]
-        start = HEADER
+        was = int(stats[slot, NUMBERS])
+        numbers = was
+        for f in joined:
+            numbers += new_layout[ROOM, f] == 0
+        new_stats[slot, NUMBERS] = numbers
         for j in range(new_watched.shape[1]):
-            f = np.int32(j if watches_all else -1)
-            if j < old:
-                f = watched[slot, j, 0]
-            new_watched[slot, j, 0] = f
+            new_watched[slot, j, 0], new_watched[slot, j, 1] = -1, HEADER
+        for j in range(was):
+            new_watched[slot, j, 0] = watched[slot, j, 0]
+        for j in range(was, old):
+            new_watched[slot, j + numbers - was, 0] = watched[slot, j, 0]
+        n, j = was, old + numbers - was
+        for f in joined:
+            if new_layout[ROOM, f] == 0:
+                new_watched[slot, n, 0] = f
+                n += 1
+            else:
+                new_watched[slot, j, 0] = f
+                j += 1
+        for j in range(numbers):
+            start, lanes = start_of(j, new_classes), lanes_of(j, numbers)
+            new_watched[slot, j, 1] = start
+            clear_number(new_stats, slot, start, lanes, new_classes)
+            if j < was:
+                for k in range(block_size(0, classes)):
+                    a = start_of(j, classes) + k * lanes_of(j, was)
+                    new_stats[slot, start + k * lanes] = stats[slot, a]
+        start = HEADER + numbers * block_size(0, new_classes)
+        for j in range(numbers, new_watched.shape[1]):
+            f = new_watched[slot, j, 0]
             new_watched[slot, j, 1] = start
             if f < 0:  # given up
                 continue
-            room = new_layout[ROOM, f]
-            clear_block(new_stats, slot, start, room, new_classes)
-            if j < old:
-                was = watched[slot, j, 1]
-                columns = NUMERIC_COLUMNS if room == 0 else 1 + layout[ROOM, f]
-                new_stats[slot, start] = stats[slot, was]
-                for k in range(columns):
+            clear_block(new_stats, slot, start, new_layout[ROOM, f], new_classes)
+            if f < d:
+                a = watched[slot, j - numbers + was, 1]
+                new_stats[slot, start] = stats[slot, a]
+                for k in range(1 + layout[ROOM, f]):
                     for c in range(classes):
-                        new_stats[slot, start + 1 + k * new_classes + c] = stats[slot, was + 1 + k * classes + c]
-                for k in range(RANGE if room == 0 else 0):
-                    new_stats[slot, start + 1 + columns * new_classes + k] = stats[
-                        slot, was + 1 + columns * classes + k
-                    ]
-            start += block_size(room, new_classes)
+                        new_stats[slot, start + 1 + k * new_classes + c] = stats[slot, a + 1 + k * classes + c]
+            start += block_size(new_layout[ROOM, f], new_classes)
 
 
 @compiled
@@ -284,13 +304,26 @@ def sound(
 
 @called
 def sound_slot(stats: Floats, watched: Watched, layout: Ints, slot: int, classes: int) -> bool:
-    """Do the blocks of a leaf lie within its row?"""
-    for j in range(watched.shape[1]):
+    """Do the cells of a leaf lie within its row, those of numeric attributes where they belong?"""
+    m, d = watched.shape[1], layout.shape[1]
+    cell = stats[slot, NUMBERS]
+    if not 0.0 <= cell <= min(m, d) or cell != math.floor(cell):
+        return False
+    numbers = int(cell)
+    behind = HEADER + numbers * block_size(0, classes)
+    if behind > stats.shape[1]:
+        return False
+    for j in range(m):
         f, start = watched[slot, j, 0], watched[slot, j, 1]
-        if f < 0:
-            continue
-        if f >= layout.shape[1] or start < HEADER or start + block_size(layout[ROOM, f], classes) > stats.shape[1]:
+        if f >= d:
             return False
+        if j < numbers:
+            if start != start_of(j, classes) or (f >= 0 and layout[ROOM, f] > 0):
+                return False
+        elif f >= 0:
+            room = layout[ROOM, f]
+            if room == 0 or start < behind or start + block_size(room, classes) > stats.shape[1]:
+                return False
     return True
 
 

@@ -14,7 +14,7 @@ from thalweg.core.protocols import State
 from thalweg.core.schema import Schema
 from thalweg.trees import moving_jit
 from thalweg.trees import tables_jit as p
-from thalweg.trees.leaf_jit import HEADER, HUGE, NUMERIC_COLUMNS, PATCH, RANGE, ROOM, VALUES
+from thalweg.trees.leaf_jit import HEADER, HUGE, NUMERIC_COLUMNS, OWN, PATCH, ROOM, VALUES, whole_lanes
 
 CRITERIA = ("gain", "gini")
 LEAVES = ("majority", "bayes", "adaptive")
@@ -24,6 +24,8 @@ ON_LIMIT = ("sleep", "stop")
 CLASSES = 2
 """Room for classes at the start; it grows as they appear."""
 _OWN_MEMORY = 1 << 16
+_LINE = 64
+"""Bytes of a cache line."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,10 +88,16 @@ class Rules:
 
 
 def _zeros(shape: tuple[int, ...], dtype: Any = np.float64) -> NDArray[Any]:
-    """Make a table of zeros. A large one gets memory of its own, which goes back to the system when it is replaced."""
+    """Make a table of zeros, at the beginning of a cache line.
+
+    A large one gets memory of its own, which goes back to the system when it is replaced.
+    """
     size = math.prod(shape) * np.dtype(dtype).itemsize
     if size < _OWN_MEMORY or not hasattr(mmap, "MAP_PRIVATE"):
-        return np.zeros(shape, dtype=dtype)
+        cells = np.zeros(size + _LINE, dtype=np.uint8)
+        first = -int(cells.__array_interface__["data"][0]) % _LINE
+        table: NDArray[Any] = cells[first : first + size].view(dtype).reshape(shape)
+        return table
     own = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     return np.frombuffer(own, dtype=dtype).reshape(shape)
 
@@ -187,7 +195,7 @@ class Pool:
         self.nodes = _leaves(nodes)
         self.links, self.marks, self.pairs = extras.make(nodes, trees)
         self.tally = np.zeros((nodes, 1 + CLASSES))
-        self.stats = np.zeros((slots, width))
+        self.stats = _zeros((slots, width))
         self.watched = np.zeros((slots, m, 2), dtype=np.int32)
 
     @classmethod
@@ -301,9 +309,9 @@ class Pool:
             done = routine(*self.arguments, X, y, w, events, out, known, *self.scratch())
 
     def scratch(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Make the arrays in which compiled routines keep votes and their logarithms."""
-        both = np.empty((2, self.tally.shape[1] - 1))
-        return both[0], both[1]
+        """Make the arrays in which compiled routines keep votes and their logarithms, and line up numbers."""
+        classes = self.tally.shape[1] - 1
+        return np.empty(classes), np.empty(whole_lanes(classes) + self.watched.shape[1])
 
     # -- growing ------------------------------------------------------------------------------------------------------
 
@@ -457,8 +465,8 @@ class Pool:
 
     def _width(self, layout: NDArray[np.int64], classes: int) -> int:
         room = layout[ROOM]
-        sizes = np.sort(np.where(room == 0, 1 + NUMERIC_COLUMNS * classes + RANGE, 1 + classes + room * classes))
-        return HEADER + int(sizes[::-1][: self._m(layout)].sum())
+        sizes = np.sort(np.where(room == 0, OWN + NUMERIC_COLUMNS * classes, 1 + classes + room * classes))
+        return whole_lanes(HEADER + int(sizes[::-1][: self._m(layout)].sum()))
 
     def _keep(self, slots: int) -> int:
         """How many leaves to keep awake so that an eighth of the slots, and at least ``need``, is free."""

@@ -189,5 +189,5 @@ def study(p: Trees, t: int, i: int, X: Floats, r: int, y: int, w: float, answere
             p.stats[slot, BAYES_RIGHT] += w
     p.tally[i, 0] += w
     p.tally[i, 1 + y] += w
-    observe(p.stats, p.watched, slot, p.layout, len(votes), X, r, y, w, p.rules[R_SMOOTHING])
+    observe(p.stats, p.watched, slot, X, r, len(votes), y, w, p.rules[R_SMOOTHING], logs)
     return bool(p.tally[i, 0] - p.stats[slot, LAST] >= p.rules[R_GRACE] and p.head[H_FROZEN] == 0)

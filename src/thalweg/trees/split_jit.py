@@ -9,6 +9,7 @@ from thalweg.jit.compile import called, inlined
 from thalweg.jit.impurity import GAIN, cost, total
 from thalweg.trees.leaf_jit import (
     LAST,
+    NUMBERS,
     PATCH,
     ROOM,
     VALUES,
@@ -17,6 +18,7 @@ from thalweg.trees.leaf_jit import (
     best_number,
     best_value,
     divide_number,
+    lanes_of,
     vectors,
 )
 from thalweg.trees.tables_jit import (
@@ -113,8 +115,9 @@ def best_test(p: Trees, slot: int, j: int, criterion: int, whole: float, work: F
     if f < 0 or p.stats[slot, start] == 0.0:
         return -math.inf, math.nan
     if p.layout[ROOM, f] == 0:
+        lanes = lanes_of(j, int(p.stats[slot, NUMBERS]))
         return best_number(
-            p.stats, slot, start, classes, criterion, whole, rules[R_MIN_SHARE], int(rules[R_POINTS]), work
+            p.stats, slot, start, lanes, classes, criterion, whole, rules[R_MIN_SHARE], int(rules[R_POINTS]), work
         )
     return best_value(
         p.stats,
@@ -150,7 +153,8 @@ def branch_out(p: Trees, i: int, slot: int, j: int, where: float) -> None:
         p.nodes[child]["left"] = FRESH
         p.nodes[child]["threshold"] = 0.0
     if not nominal:
-        divide_number(p.stats, slot, start, classes, where, p.tally[first, 1:], p.tally[first + 1, 1:])
+        lanes = lanes_of(j, int(p.stats[slot, NUMBERS]))
+        divide_number(p.stats, slot, start, lanes, classes, where, p.tally[first, 1:], p.tally[first + 1, 1:])
     else:
         for c in range(classes):
             if where < 0.0:

@@ -4,7 +4,7 @@
 | nodes   | nodes              | NODE    | threshold, feature, left: see below                            |
 | tally   | nodes × (1 + C)    | float64 | weight that passed; class weights (of an inner node: at its split) |
 | stats   | slots × width      | float64 | what an active leaf observes, see leaf_jit.py                  |
-| watched | slots × m × 2      | int32   | the attributes an active leaf watches, and where their blocks start |
+| watched | slots × m × 2      | int32   | the attributes an active leaf watches, and where their cells start |
 | layout  | 2 × features       | int64   | room for values of each attribute (0: numeric), and values so far; |
 |         | (+ trees)          |         | where trees have patches: 1 in row 2 + t for what tree t may watch |
 | rng     | trees              | uint64  | a random generator for each tree                               |
@@ -43,6 +43,7 @@ from thalweg.trees.leaf_jit import (
     HEADER,
     LAST,
     MAJORITY_RIGHT,
+    NUMBERS,
     PATCH,
     ROOM,
     Floats,
@@ -50,6 +51,9 @@ from thalweg.trees.leaf_jit import (
     Watched,
     block_size,
     clear_block,
+    clear_number,
+    lanes_of,
+    start_of,
 )
 
 NODE = np.dtype([("threshold", np.float64), ("feature", np.int32), ("left", np.int32)])
@@ -163,8 +167,8 @@ def majority(tally: Floats, i: int) -> int:
 
 @called
 def draw(p: Trees, t: int, slot: int) -> None:
-    """Choose the attributes that a leaf of tree t watches, and empty their blocks."""
-    m, d = p.watched.shape[1], p.layout.shape[1]
+    """Choose the attributes that a leaf of tree t watches, and empty their cells."""
+    m, d, classes = p.watched.shape[1], p.layout.shape[1], n_classes(p)
     chosen = np.arange(m)
     if p.layout.shape[0] > PATCH:
         j = 0
@@ -174,15 +178,23 @@ def draw(p: Trees, t: int, slot: int) -> None:
                 j += 1
     elif m < d:
         choose(p.rng, t, d, chosen)
-    start = HEADER
-    for j in range(m):
-        f = int(chosen[j])
-        p.watched[slot, j, 0] = f if f < d else -1  # a pool without features still has a cell, for the free list
-        p.watched[slot, j, 1] = start
-        if f >= d:
-            continue
-        clear_block(p.stats, slot, start, p.layout[ROOM, f], n_classes(p))
-        start += block_size(p.layout[ROOM, f], n_classes(p))
+    p.watched[slot, 0, 0], p.watched[slot, 0, 1] = -1, HEADER  # without features: there is a cell, for the free list
+    numbers = 0
+    for k in range(m):
+        numbers += chosen[k] < d and p.layout[ROOM, chosen[k]] == 0
+    p.stats[slot, NUMBERS] = numbers
+    n, j, start = 0, numbers, HEADER + numbers * block_size(0, classes)
+    for k in range(m):
+        f = int(chosen[k])
+        if f < d and p.layout[ROOM, f] == 0:
+            p.watched[slot, n, 0], p.watched[slot, n, 1] = f, start_of(n, classes)
+            clear_number(p.stats, slot, start_of(n, classes), lanes_of(n, numbers), classes)
+            n += 1
+        elif f < d:
+            p.watched[slot, j, 0], p.watched[slot, j, 1] = f, start
+            clear_block(p.stats, slot, start, p.layout[ROOM, f], classes)
+            start += block_size(p.layout[ROOM, f], classes)
+            j += 1
     for a in range(start, p.stats.shape[1]):  # what another leaf may have left
         p.stats[slot, a] = 0.0
 

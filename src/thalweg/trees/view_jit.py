@@ -4,7 +4,7 @@ import numpy as np
 
 from thalweg.jit.compile import compiled
 from thalweg.jit.random import Seeds
-from thalweg.trees.leaf_jit import Floats, Ints, Watched
+from thalweg.trees.leaf_jit import Floats, Ints, Watched, whole_lanes
 from thalweg.trees.pool_jit import vote
 from thalweg.trees.tables_jit import LEAF, Nodes, Trees, arity, branch, feature_of, left_of
 
@@ -20,7 +20,7 @@ def trace(nodes: Nodes, tally: Floats, stats: Floats, watched: Watched, layout: 
         parent, i = i, branch(p, i, feature_of(nodes, i), X, r)
         path[depth] = i
         depth += 1
-    vote(p, i, parent, X, r, np.empty(len(votes)), votes)
+    vote(p, i, parent, X, r, np.empty(whole_lanes(len(votes)) + watched.shape[1]), votes)
     return path[:depth]
 
 
