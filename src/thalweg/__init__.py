@@ -27,6 +27,7 @@ _HOME = {
     "VariableUncertainty": "active.uncertainty",
     "Vote": "baselines.vote",
     "OnlineDeepLearning": "networks.odl",
+    "WindowKNN": "neighbours.knn",
     "StreamingDeepForest": "deep.sdf",
     "StreamingRandomPatches": "forests.srp",
     "OnlineSmoothBoost": "forests.smooth_boost",
@@ -160,6 +161,7 @@ __all__ = [
     "VariableUncertainty",
     "Vote",
     "Waveform",
+    "WindowKNN",
     "__version__",
     "check_classifier",
     "check_detector",
@@ -203,6 +205,7 @@ if TYPE_CHECKING:
     from thalweg.forests.leveraging import LeveragingBagging
     from thalweg.forests.smooth_boost import OnlineSmoothBoost
     from thalweg.forests.srp import StreamingRandomPatches
+    from thalweg.neighbours.knn import WindowKNN
     from thalweg.networks.odl import OnlineDeepLearning
     from thalweg.snapshot import load, save
     from thalweg.streams.arff import ARFFStream

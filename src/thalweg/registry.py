@@ -50,6 +50,7 @@ LEARNERS = _table(
         "trees.adaptive:HoeffdingAdaptiveTree", "Hoeffding tree that replaces branches whose errors rise"
     ),
     efdt=Entry("trees.efdt:ExtremelyFastDecisionTree", "tree that splits early and reviews its splits"),
+    knn=Entry("neighbours.knn:WindowKNN", "nearest neighbours among the last rows"),
     odl=Entry("networks.odl:OnlineDeepLearning", "deep network that finds its own depth"),
     naive_bayes=Entry("baselines.naive_bayes:NaiveBayes", "independent features, Gaussians and counts"),
     majority=Entry("baselines.majority:MajorityClass", "always the most frequent class so far"),

@@ -1,0 +1,1 @@
+"""Learners that keep rows and ask the nearest of them."""

@@ -1,0 +1,118 @@
+"""Predicting and learning with a window of rows: see window_jit.py for its tables.
+
+Events are played in groups. The rows of a group are learned first, and each query keeps the scale of its own moment;
+then one pass over the window measures all queries of the group. A row that was pushed out meanwhile lies in ``left``,
+one more tile, and takes its place again for the queries that came before.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thalweg.jit.compile import hot
+from thalweg.neighbours.sieve_jit import (
+    REST,
+    Sieve,
+    Singles,
+    lay_down,
+    measure_roughly,
+    pause,
+    prepare,
+    refresh,
+    sift,
+)
+from thalweg.neighbours.window_jit import (
+    HELD,
+    KNOWN,
+    METRIC,
+    NEWEST,
+    NEXT,
+    ROW,
+    SEEN,
+    SIZE,
+    Desk,
+    Window,
+    ask,
+    bring_back,
+    learn,
+    measure,
+    measure_all,
+    push_out,
+    vote,
+)
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+@hot
+def play(ring: NDArray[Any], codes: Ints, voices: Floats, spans: Floats, head: Ints, nominal: Ints,
+         x: Floats, by: Floats, far: Floats, top: Floats, kind: Ints, sums: Floats, norms: Floats, left: NDArray[Any],
+         slots: Ints, rows: Ints, moments: Ints, nearest: Floats, shadow: Singles, whole: NDArray[Any],
+         lengths: Floats, centre: Floats, shadow_by: Floats, query: Singles, block: Singles, errors: Floats,
+         chosen: Ints, status: Ints, rules: Ints, X: NDArray[Any], y: Ints, w: Floats, events: Ints, out: Floats,
+         known: int) -> None:  # fmt: skip
+    """Play the events, in groups of as many queries and rows as there is room for."""
+    window = Window(ring, codes, voices, spans, head, nominal)
+    desk = Desk(x, by, far, top, kind, sums, norms, left, slots, rows, moments, nearest)
+    sieve = Sieve(shadow, whole, lengths, centre, shadow_by, query, block, errors, chosen, status)
+    sieved = len(shadow) > 0
+    e = 0
+    while e < len(events):
+        queries, pushed = 0, 0
+        while e < len(events):
+            r = events[e]
+            if r >= 0:
+                if queries == len(moments):
+                    break
+                ask(window, desk, rules, X, r, queries)
+                moment = moments[queries]
+                moment[ROW], moment[SEEN], moment[KNOWN] = r, pushed, known
+                moment[HELD], moment[NEWEST] = head[SIZE], head[NEXT]
+                queries += 1
+            else:
+                slot = head[NEXT]
+                if queries == 0:
+                    codes[slot], voices[slot] = y[~r], w[~r]
+                else:
+                    if pushed == len(slots) or queries == len(moments):
+                        break
+                    push_out(window, desk, pushed)
+                    slots[pushed], rows[pushed] = slot, ~r
+                    pushed += 1
+                known = max(known, y[~r] + 1)
+                learn(window, rules, X, ~r)
+                if sieved:
+                    lay_down(window, sieve, X, ~r, slot)
+            e += 1
+        if queries == 0:
+            continue
+        rough = sieved and status[REST] == 0
+        if rough:
+            rough = refresh(window, sieve, rules) and prepare(window, desk, sieve, queries)
+            if not rough:
+                pause(sieve)
+        elif sieved:
+            status[REST] -= 1
+        if rough:
+            measure_roughly(window, desk, sieve, queries)
+            if pushed > 0:
+                measure(left, desk, rules[METRIC], queries, len(codes), pushed)
+        else:
+            measure_all(window, desk, rules[METRIC], queries, pushed)
+        g, pays = 0, True
+        for q in range(queries):
+            while g < moments[q, SEEN]:
+                codes[slots[g]], voices[slots[g]] = y[rows[g]], w[rows[g]]
+                g += 1
+            bring_back(desk, q, pushed)
+            if rough:
+                pays = sift(window, desk, sieve, rules, q) and pays
+                bring_back(desk, q, pushed)
+            vote(window, desk, rules, q, out)
+        while g < pushed:
+            codes[slots[g]], voices[slots[g]] = y[rows[g]], w[rows[g]]
+            g += 1
+        if not pays:
+            pause(sieve)
