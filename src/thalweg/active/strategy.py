@@ -1,10 +1,8 @@
 """What all strategies share: class probabilities in, labels wanted out, and a budget that is never exceeded."""
 
-import inspect
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from functools import lru_cache
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -12,7 +10,7 @@ from numpy.typing import NDArray
 
 from thalweg.active import strategies_jit as jit
 from thalweg.core import params
-from thalweg.core.params import shown
+from thalweg.core.params import Parametrised, shown
 from thalweg.core.protocols import State
 from thalweg.jit.random import seeded
 
@@ -22,7 +20,7 @@ REASONS = ("", "uncertain", "random", "selective", "warmup")
 """Why a label is asked for, by the number that ``decide`` gives."""
 
 
-class Strategy(ABC):
+class Strategy(Parametrised, ABC):
     """Decides, row by row, which labels are worth asking for.
 
     After k rows never more than budget · k + 1 labels have been asked for, whatever the rows were. A label is asked for
@@ -175,19 +173,6 @@ class Strategy(ABC):
     def fresh(self) -> Self:
         """Make a strategy with the same parameters that has seen nothing."""
         return type(self)(**self.get_params())
-
-    @classmethod
-    @lru_cache
-    def _defaults(cls) -> dict[str, Any]:
-        return {p.name: p.default for p in inspect.signature(cls).parameters.values()}
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Give the parameters by name."""
-        return {name: getattr(self, name) for name in self._defaults()}
-
-    def __repr__(self) -> str:
-        changed = [f"{k}={v!r}" for k, v in self.get_params().items() if v != self._defaults()[k]]
-        return f"{type(self).__name__}({', '.join(changed)})"
 
 
 def _is(array: Any, dtype: type, shape: tuple[int, ...]) -> bool:

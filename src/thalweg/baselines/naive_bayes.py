@@ -3,18 +3,15 @@
 import math
 from typing import final
 
-from thalweg.core.classifier import Classifier, Floats, Ints
-from thalweg.core.protocols import State
-from thalweg.core.schema import Schema
-from thalweg.jit.random import seeded
 from thalweg.trees.hoeffding_jit import play
-from thalweg.trees.pool import Pool, Rules
+from thalweg.trees.pool import Rules
+from thalweg.trees.tree import Tree
 
 _NEVER_SPLIT = Rules(grace_period=math.inf, leaf="bayes")
 
 
 @final
-class NaiveBayes(Classifier):
+class NaiveBayes(Tree):
     """A tree that never splits: Gaussians for numbers, smoothed counts for nominal values, worked in logarithms.
 
     >>> X = [[1.0], [1.2], [5.0], [5.1]]
@@ -22,25 +19,12 @@ class NaiveBayes(Classifier):
     'high'
     """
 
-    missing = "native"
-    bounded = True
+    __slots__ = ()
 
-    __slots__ = ("_pool",)
+    _routine = staticmethod(play)
 
-    def _start(self, schema: Schema) -> None:
-        self._pool = Pool(_NEVER_SPLIT, schema, trees=1, rng=seeded(0))
+    def __init__(self) -> None:
+        """Make one that has seen nothing."""
 
-    def _play(self, X: Floats, y: Ints, w: Floats, events: Ints, out: Floats, known: int) -> None:
-        self._pool.play(play, X, y, w, events, out, known)
-
-    def _extend(self, schema: Schema) -> None:
-        self._pool.extend(schema)
-
-    def _rehearse(self) -> None:
-        self._pool.rehearse()
-
-    def _tables(self) -> State:
-        return self._pool.tables()
-
-    def _adopt(self, tables: State, schema: Schema) -> None:
-        self._pool = Pool.adopt(_NEVER_SPLIT, tables, schema, trees=1)
+    def _rules(self) -> Rules:
+        return _NEVER_SPLIT

@@ -1,11 +1,9 @@
 """scikit-learn's hands for a learner: fit, score, parameters and tags, without depending on scikit-learn."""
 
-import inspect
 import sys
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Hashable
-from functools import lru_cache
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -13,12 +11,12 @@ from numpy.typing import NDArray
 
 from thalweg.core import door
 from thalweg.core.labels import Labels, sequence
-from thalweg.core.params import shown
+from thalweg.core.params import Parametrised, shown
 from thalweg.core.protocols import State
 from thalweg.core.schema import Schema
 
 
-class Estimator(ABC):
+class Estimator(Parametrised, ABC):
     """What scikit-learn expects of a classifier, in terms of a stream learner's own verbs."""
 
     missing: Literal["reject", "native"]
@@ -105,16 +103,6 @@ class Estimator(ABC):
             raise ValueError("sample_weight must hold at least one number above zero, got none")
         return float(np.average(right, weights=w))
 
-    @classmethod
-    @lru_cache
-    def _defaults(cls) -> dict[str, Any]:
-        parameters = inspect.signature(cls.__init__).parameters.values()
-        return {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY}
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Give the parameters by name."""
-        return {name: getattr(self, name) for name in self._defaults()}
-
     def set_params(self, **params: Any) -> Self:
         """Change parameters. The learner starts anew: a parameter never changes under a model that uses it."""
         if not params:
@@ -142,10 +130,6 @@ class Estimator(ABC):
 
     def __sklearn_is_fitted__(self) -> bool:
         return self._started
-
-    def __repr__(self) -> str:
-        changed = [f"{k}={v!r}" for k, v in self.get_params().items() if v != self._defaults()[k]]
-        return f"{type(self).__name__}({', '.join(changed)})"
 
 
 def _warn_of_column(y: Any) -> None:

@@ -1,24 +1,22 @@
 """What all drift detectors share: values in, levels out, one row of numbers that is all they know."""
 
-import inspect
 import math
 import numbers
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from functools import lru_cache
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from thalweg.core.params import shown
+from thalweg.core.params import Parametrised, shown
 from thalweg.core.protocols import State
 from thalweg.detectors import values_jit
 
 _MOST = 1e100  # so that no square of a sum overflows
 
 
-class Detector(ABC):
+class Detector(Parametrised, ABC):
     """Watches a sequence of numbers for a change. 1 is an error; a rise is a drift.
 
     A detector is its parameters (``rules``, a few numbers for the compiled code) and one row of a table. A forest that
@@ -144,19 +142,6 @@ class Detector(ABC):
         twin = type(self)(**self.get_params())
         twin.restore(self.state())
         return twin
-
-    @classmethod
-    @lru_cache
-    def _defaults(cls) -> dict[str, Any]:
-        return {p.name: p.default for p in inspect.signature(cls).parameters.values()}
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Give the parameters by name."""
-        return {name: getattr(self, name) for name in self._defaults()}
-
-    def __repr__(self) -> str:
-        changed = [f"{k}={v!r}" for k, v in self.get_params().items() if v != self._defaults()[k]]
-        return f"{type(self).__name__}({', '.join(changed)})"
 
 
 def counts(cells: NDArray[np.float64]) -> bool:

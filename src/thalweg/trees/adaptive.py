@@ -1,19 +1,19 @@
 """A Hoeffding tree that watches its own errors and replaces the branches that have gone out of date."""
 
-from typing import Any, Literal, final
+from typing import Literal, final
 
 import numpy as np
 
 from thalweg.core import params
-from thalweg.core.classifier import Classifier, Floats, Ints
+from thalweg.core.classifier import Floats
 from thalweg.core.protocols import State
 from thalweg.core.schema import Schema
 from thalweg.detectors import adwin_jit
-from thalweg.jit.random import seeded
 from thalweg.trees.adaptive_jit import play
 from thalweg.trees.picture import Pictured
-from thalweg.trees.pool import Extras, Pool, Rules
+from thalweg.trees.pool import Extras, Pool
 from thalweg.trees.tables_jit import ALTERNATES
+from thalweg.trees.tree import Tree
 
 LEVELS = 16
 """Levels of buckets of each ADWIN: its window holds at most some 300,000 rows."""
@@ -21,7 +21,7 @@ _OWN = ("drift_delta", "switch_delta", "min_rows", "bootstrap", "blend")
 
 
 @final
-class HoeffdingAdaptiveTree(Pictured, Classifier):
+class HoeffdingAdaptiveTree(Pictured, Tree):
     """Each inner node watches its errors; where they rise an alternate subtree grows, and takes over once it is better.
 
     grace_period, delta, tau, criterion, leaf, bound, min_branch_share, null_merit, n_split_points, binary_splits,
@@ -48,10 +48,9 @@ class HoeffdingAdaptiveTree(Pictured, Classifier):
     True
     """
 
-    missing = "native"
-    bounded = True
+    __slots__ = ()
 
-    __slots__ = ("_pool",)
+    _routine = staticmethod(play)
 
     def __init__(
         self,
@@ -81,31 +80,12 @@ class HoeffdingAdaptiveTree(Pictured, Classifier):
         params.whole("min_rows", min_rows, least=1)
         params.flag("bootstrap", bootstrap)
         params.flag("blend", blend)
-        params.whole("seed", seed, least=0)
-        self.grace_period = grace_period
-        self.delta = delta
-        self.tau = tau
-        self.drift_delta = drift_delta
-        self.switch_delta = switch_delta
-        self.min_rows = min_rows
-        self.bootstrap = bootstrap
-        self.blend = blend
-        self.criterion = criterion
-        self.leaf = leaf
-        self.bound = bound
-        self.min_branch_share = min_branch_share
-        self.null_merit = null_merit
-        self.n_split_points = n_split_points
-        self.binary_splits = binary_splits
-        self.leaf_range = leaf_range
-        self.subspace = subspace
-        self.limit_bytes = limit_bytes
-        self.seed = seed
-        self._rules().check()
-
-    def _rules(self) -> Rules:
-        chosen: dict[str, Any] = self.get_params()
-        return Rules(**{name: value for name, value in chosen.items() if name not in (*_OWN, "seed")})
+        super().__init__(
+            grace_period=grace_period, delta=delta, tau=tau, drift_delta=drift_delta, switch_delta=switch_delta,
+            min_rows=min_rows, bootstrap=bootstrap, blend=blend, criterion=criterion, leaf=leaf, bound=bound,
+            min_branch_share=min_branch_share, null_merit=null_merit, n_split_points=n_split_points,
+            binary_splits=binary_splits, leaf_range=leaf_range, subspace=subspace, limit_bytes=limit_bytes, seed=seed,
+        )  # fmt: skip
 
     def _extras(self) -> Extras:
         own = tuple(float(getattr(self, name)) for name in _OWN)
@@ -113,20 +93,8 @@ class HoeffdingAdaptiveTree(Pictured, Classifier):
         return Extras(kind=ALTERNATES, marks=2, pair=monitor, turns=3, rules=own)
 
     def _start(self, schema: Schema) -> None:
-        self._pool = Pool(self._rules(), schema, trees=1, rng=seeded(self.seed), extras=self._extras())
+        super()._start(schema)
         self._pool.marks[0] = 0.5, 1.0
-
-    def _play(self, X: Floats, y: Ints, w: Floats, events: Ints, out: Floats, known: int) -> None:
-        self._pool.play(play, X, y, w, events, out, known)
-
-    def _extend(self, schema: Schema) -> None:
-        self._pool.extend(schema)
-
-    def _rehearse(self) -> None:
-        self._pool.rehearse()
-
-    def _tables(self) -> State:
-        return self._pool.tables()
 
     def _adopt(self, tables: State, schema: Schema) -> None:
         extras = self._extras()

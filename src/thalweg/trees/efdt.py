@@ -1,20 +1,17 @@
 """A tree that splits as soon as a split is better than none, and goes back on a split once another is better."""
 
-from typing import Any, Literal, final
+from typing import Literal, final
 
 from thalweg.core import params
-from thalweg.core.classifier import Classifier, Floats, Ints
-from thalweg.core.protocols import State
-from thalweg.core.schema import Schema
-from thalweg.jit.random import seeded
 from thalweg.trees.efdt_jit import play
 from thalweg.trees.picture import Pictured
-from thalweg.trees.pool import Extras, Pool, Rules
+from thalweg.trees.pool import Extras
 from thalweg.trees.tables_jit import KEPT
+from thalweg.trees.tree import Tree
 
 
 @final
-class ExtremelyFastDecisionTree(Pictured, Classifier):
+class ExtremelyFastDecisionTree(Pictured, Tree):
     """A leaf splits once its best attribute beats no split; each inner node goes on observing, and reviews its split.
 
     review_period: weight an inner node gains between two reviews of its split.
@@ -38,10 +35,10 @@ class ExtremelyFastDecisionTree(Pictured, Classifier):
     True
     """
 
-    missing = "native"
-    bounded = True
+    __slots__ = ()
 
-    __slots__ = ("_pool",)
+    _routine = staticmethod(play)
+    review_period: float
 
     def __init__(
         self,
@@ -62,47 +59,14 @@ class ExtremelyFastDecisionTree(Pictured, Classifier):
         seed: int = 1,
     ) -> None:
         params.number("review_period", review_period, above=0)
-        params.whole("seed", seed, least=0)
-        self.grace_period = grace_period
-        self.review_period = review_period
-        self.delta = delta
-        self.tau = tau
-        self.criterion = criterion
-        self.leaf = leaf
-        self.bound = bound
-        self.min_branch_share = min_branch_share
-        self.n_split_points = n_split_points
-        self.binary_splits = binary_splits
-        self.leaf_range = leaf_range
-        self.subspace = subspace
-        self.limit_bytes = limit_bytes
-        self.seed = seed
-        self._rules().check()
-
-    def _rules(self) -> Rules:
-        chosen: dict[str, Any] = self.get_params()
-        return Rules(**{name: value for name, value in chosen.items() if name not in ("review_period", "seed")})
+        super().__init__(
+            grace_period=grace_period, review_period=review_period, delta=delta, tau=tau, criterion=criterion,
+            leaf=leaf, bound=bound, min_branch_share=min_branch_share, n_split_points=n_split_points,
+            binary_splits=binary_splits, leaf_range=leaf_range, subspace=subspace, limit_bytes=limit_bytes, seed=seed,
+        )  # fmt: skip
 
     def _extras(self) -> Extras:
         return Extras(kind=KEPT, turns=3, rules=(float(self.review_period),))
-
-    def _start(self, schema: Schema) -> None:
-        self._pool = Pool(self._rules(), schema, trees=1, rng=seeded(self.seed), extras=self._extras())
-
-    def _play(self, X: Floats, y: Ints, w: Floats, events: Ints, out: Floats, known: int) -> None:
-        self._pool.play(play, X, y, w, events, out, known)
-
-    def _extend(self, schema: Schema) -> None:
-        self._pool.extend(schema)
-
-    def _rehearse(self) -> None:
-        self._pool.rehearse()
-
-    def _tables(self) -> State:
-        return self._pool.tables()
-
-    def _adopt(self, tables: State, schema: Schema) -> None:
-        self._pool = Pool.adopt(self._rules(), tables, schema, trees=1, extras=self._extras())
 
     @property
     def revisions(self) -> dict[str, int]:

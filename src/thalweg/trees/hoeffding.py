@@ -1,19 +1,14 @@
 """A decision tree that grows from a stream: Hoeffding's bound says when a leaf has seen enough to split."""
 
-from typing import Any, Literal, final
+from typing import Literal, final
 
-from thalweg.core import params
-from thalweg.core.classifier import Classifier, Floats, Ints
-from thalweg.core.protocols import State
-from thalweg.core.schema import Schema
-from thalweg.jit.random import seeded
 from thalweg.trees.hoeffding_jit import play
 from thalweg.trees.picture import Pictured
-from thalweg.trees.pool import Pool, Rules
+from thalweg.trees.tree import Tree
 
 
 @final
-class HoeffdingTree(Pictured, Classifier):
+class HoeffdingTree(Pictured, Tree):
     """A leaf splits on its best attribute once the attribute is better than the second best with confidence 1 - delta.
 
     grace_period: weight a leaf gains between two attempts to split (the paper's n_min).
@@ -46,10 +41,9 @@ class HoeffdingTree(Pictured, Classifier):
     True
     """
 
-    missing = "native"
-    bounded = True
+    __slots__ = ()
 
-    __slots__ = ("_pool",)
+    _routine = staticmethod(play)
 
     def __init__(
         self,
@@ -74,48 +68,10 @@ class HoeffdingTree(Pictured, Classifier):
         on_limit: Literal["sleep", "stop"] = "sleep",
         seed: int = 1,
     ) -> None:
-        params.whole("seed", seed, least=0)
-        self.grace_period = grace_period
-        self.delta = delta
-        self.tau = tau
-        self.criterion = criterion
-        self.leaf = leaf
-        self.bound = bound
-        self.min_branch_share = min_branch_share
-        self.null_merit = null_merit
-        self.n_split_points = n_split_points
-        self.binary_splits = binary_splits
-        self.bayes_from = bayes_from
-        self.prune = prune
-        self.drop_poor = drop_poor
-        self.leaf_range = leaf_range
-        self.smoothing = smoothing
-        self.subspace = subspace
-        self.limit_bytes = limit_bytes
-        self.on_limit = on_limit
-        self.seed = seed
-        self.rules().check()
-
-    def rules(self) -> Rules:
-        """How the tree grows, for the pool."""
-        chosen: dict[str, Any] = self.get_params()
-        del chosen["seed"]
-        return Rules(**chosen)
-
-    def _start(self, schema: Schema) -> None:
-        self._pool = Pool(self.rules(), schema, trees=1, rng=seeded(self.seed))
-
-    def _play(self, X: Floats, y: Ints, w: Floats, events: Ints, out: Floats, known: int) -> None:
-        self._pool.play(play, X, y, w, events, out, known)
-
-    def _extend(self, schema: Schema) -> None:
-        self._pool.extend(schema)
-
-    def _rehearse(self) -> None:
-        self._pool.rehearse()
-
-    def _tables(self) -> State:
-        return self._pool.tables()
-
-    def _adopt(self, tables: State, schema: Schema) -> None:
-        self._pool = Pool.adopt(self.rules(), tables, schema, trees=1)
+        super().__init__(
+            grace_period=grace_period, delta=delta, tau=tau, criterion=criterion, leaf=leaf, bound=bound,
+            min_branch_share=min_branch_share, null_merit=null_merit, n_split_points=n_split_points,
+            binary_splits=binary_splits, bayes_from=bayes_from, prune=prune, drop_poor=drop_poor,
+            leaf_range=leaf_range, smoothing=smoothing, subspace=subspace, limit_bytes=limit_bytes, on_limit=on_limit,
+            seed=seed,
+        )  # fmt: skip
