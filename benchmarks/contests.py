@@ -124,6 +124,28 @@ DEEP = Contest(
 FORESTS = (*_ensembles(10), *_ensembles(30), *_ensembles(100), DEEP)
 
 
+def _river_neighbours() -> Any:
+    """Make river's exact search in a window."""
+    engine = later("river.neighbors.LazySearch", window_size=1000)()
+    return later("river.neighbors.KNNClassifier", n_neighbors=5, engine=engine)()
+
+
+NEIGHBOURS = (
+    Contest(
+        "kNN",
+        thalweg=later("thalweg.WindowKNN", k=5, window=1000),
+        river=_river_neighbours,
+        capymoa=later("capymoa.classifier.KNN", k=5, window_size=1000),
+    ),
+    Contest(
+        "SAM kNN",
+        thalweg=later("thalweg.SamKNN"),
+        river=None,
+        capymoa=later("capymoa.classifier.SAMkNN"),
+    ),
+)
+
+
 def contest(name: str) -> Contest:
     """Find an entry by its name."""
-    return next(c for c in (*TREES, *FORESTS) if c.name == name)
+    return next(c for c in (*TREES, *FORESTS, *NEIGHBOURS) if c.name == name)

@@ -109,6 +109,12 @@ def covtype(rows: int) -> Records | None:
     return Records("Covtype", Schema(names, classes=tuple(sorted(set(chunk.y.tolist())))), chunk.X, chunk.y)
 
 
+def clusters(features: int) -> Records:
+    """Draw clusters in many dimensions."""
+    source = RandomRBF(features=features, classes=5, centroids=50, seed=1)
+    return _records(f"Clusters in {features} dimensions", source.schema, source.take(10_000))
+
+
 def text(words: int) -> Records:
     """Draw short messages: many features, most of them zero."""
     stream = Text(words=words, seed=1)

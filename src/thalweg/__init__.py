@@ -27,7 +27,25 @@ _HOME = {
     "VariableUncertainty": "active.uncertainty",
     "Vote": "baselines.vote",
     "OnlineDeepLearning": "networks.odl",
+    "CompressedKNN": "neighbours.compressed",
+    "HashedKNN": "neighbours.compressed",
+    "PCAKNN": "neighbours.compressed",
+    "CompressedBagging": "neighbours.compressed_bagging",
+    "CompressedForest": "forests.compressed",
+    "Projected": "projections.projected",
+    "GaussianProjection": "projections.random_matrices",
+    "BernoulliProjection": "projections.random_matrices",
+    "VerySparseProjection": "projections.random_matrices",
+    "FourierProjection": "projections.random_matrices",
+    "HashProjection": "projections.random_matrices",
+    "PCAProjection": "projections.pca",
+    "Distortion": "projections.projection",
+    "least_dimension": "projections.projection",
+    "BaggedKNN": "neighbours.bagged",
+    "CompressedBaggedKNN": "neighbours.compressed",
+    "CompressedSamKNN": "neighbours.compressed",
     "WindowKNN": "neighbours.knn",
+    "SamKNN": "neighbours.sam_knn",
     "StreamingDeepForest": "deep.sdf",
     "StreamingRandomPatches": "forests.srp",
     "OnlineSmoothBoost": "forests.smooth_boost",
@@ -104,6 +122,7 @@ __all__ = [
     "HDDMW",
     "KSWIN",
     "LED",
+    "PCAKNN",
     "SEA",
     "STAGGER",
     "ARFFStream",
@@ -112,16 +131,28 @@ __all__ = [
     "Agrawal",
     "ArrayStream",
     "ArrowStream",
+    "BaggedKNN",
     "BayesNetStream",
+    "BernoulliProjection",
     "CSVStream",
     "Chunk",
     "Classifier",
+    "CompressedBaggedKNN",
+    "CompressedBagging",
+    "CompressedForest",
+    "CompressedKNN",
+    "CompressedSamKNN",
     "DelayedLabels",
+    "Distortion",
     "DriftStream",
     "ExtremelyFastDecisionTree",
     "Feature",
     "FeatureDrift",
     "FixedUncertainty",
+    "FourierProjection",
+    "GaussianProjection",
+    "HashProjection",
+    "HashedKNN",
     "HoeffdingAdaptiveTree",
     "HoeffdingTree",
     "HyperCube",
@@ -142,13 +173,16 @@ __all__ = [
     "OnlineBagging",
     "OnlineDeepLearning",
     "OnlineSmoothBoost",
+    "PCAProjection",
     "PageHinkley",
     "ParquetStream",
     "PriorDrift",
+    "Projected",
     "Random",
     "RandomRBF",
     "RandomTree",
     "RecurringDrift",
+    "SamKNN",
     "Schema",
     "SelectiveSampling",
     "Sine",
@@ -159,6 +193,7 @@ __all__ = [
     "Text",
     "VariableRandomisedUncertainty",
     "VariableUncertainty",
+    "VerySparseProjection",
     "Vote",
     "Waveform",
     "WindowKNN",
@@ -167,6 +202,7 @@ __all__ = [
     "check_detector",
     "check_stream",
     "describe_stream",
+    "least_dimension",
     "load",
     "load_dataset",
     "open_file",
@@ -202,11 +238,26 @@ if TYPE_CHECKING:
     from thalweg.evaluate.stream_summary import describe_stream
     from thalweg.forests.arf import AdaptiveRandomForest
     from thalweg.forests.bagging import OnlineBagging
+    from thalweg.forests.compressed import CompressedForest
     from thalweg.forests.leveraging import LeveragingBagging
     from thalweg.forests.smooth_boost import OnlineSmoothBoost
     from thalweg.forests.srp import StreamingRandomPatches
+    from thalweg.neighbours.bagged import BaggedKNN
+    from thalweg.neighbours.compressed import PCAKNN, CompressedBaggedKNN, CompressedKNN, CompressedSamKNN, HashedKNN
+    from thalweg.neighbours.compressed_bagging import CompressedBagging
     from thalweg.neighbours.knn import WindowKNN
+    from thalweg.neighbours.sam_knn import SamKNN
     from thalweg.networks.odl import OnlineDeepLearning
+    from thalweg.projections.pca import PCAProjection
+    from thalweg.projections.projected import Projected
+    from thalweg.projections.projection import Distortion, least_dimension
+    from thalweg.projections.random_matrices import (
+        BernoulliProjection,
+        FourierProjection,
+        GaussianProjection,
+        HashProjection,
+        VerySparseProjection,
+    )
     from thalweg.snapshot import load, save
     from thalweg.streams.arff import ARFFStream
     from thalweg.streams.arrow_files import ArrowStream, ParquetStream

@@ -51,6 +51,18 @@ LEARNERS = _table(
     ),
     efdt=Entry("trees.efdt:ExtremelyFastDecisionTree", "tree that splits early and reviews its splits"),
     knn=Entry("neighbours.knn:WindowKNN", "nearest neighbours among the last rows"),
+    sam_knn=Entry("neighbours.sam_knn:SamKNN", "nearest neighbours in a short and a long memory"),
+    cs_knn=Entry("neighbours.compressed:CompressedKNN", "nearest neighbours behind a random projection"),
+    cs_sam_knn=Entry("neighbours.compressed:CompressedSamKNN", "a short and a long memory behind a random projection"),
+    hashed_knn=Entry("neighbours.compressed:HashedKNN", "nearest neighbours behind the hashing trick"),
+    pca_knn=Entry("neighbours.compressed:PCAKNN", "nearest neighbours behind moving principal components"),
+    csb_knn=Entry("neighbours.compressed_bagging:CompressedBagging", "bagged neighbours, a projection for each"),
+    cs_knn_lb=Entry("neighbours.compressed:CompressedBaggedKNN", "bagged neighbours behind one projection"),
+    cs_arf=Entry("forests.compressed:CompressedForest", "adaptive random forest behind a random projection"),
+    cs_hoeffding_lb=Entry(
+        "forests.compressed:CompressedForest", "leveraging bagging behind a random projection",
+        {"forest": "leveraging-bagging", "size": 10},
+    ),
     odl=Entry("networks.odl:OnlineDeepLearning", "deep network that finds its own depth"),
     naive_bayes=Entry("baselines.naive_bayes:NaiveBayes", "independent features, Gaussians and counts"),
     majority=Entry("baselines.majority:MajorityClass", "always the most frequent class so far"),
@@ -115,7 +127,8 @@ STRATEGIES = _table(
 )
 
 _OTHER_CLASSES = (
-    "baselines.vote:Vote", "active.learner:ActiveLearner",
+    "baselines.vote:Vote", "active.learner:ActiveLearner", "projections.projected:Projected",
+    "neighbours.bagged:BaggedKNN",
     "streams.drift:DriftStream", "streams.csv:CSVStream", "streams.generators.bayes_net:BayesNetStream",
     "streams.arrow_files:ParquetStream",
     "streams.arrow_files:ArrowStream",

@@ -387,7 +387,69 @@ class HatesCompany(Good):
             self.busy.release()
 
 
+class GoodSparse(Good):
+    """The same for sparse rows, which it makes dense."""
+
+    sparse = True
+
+    def _play(self, X, y, w, events, out, known):
+        super()._play(self._dense(X), y, w, events, out, known)
+
+    def _dense(self, X):
+        return X if isinstance(X, np.ndarray) else X.toarray()
+
+
+def test_a_good_learner_of_sparse_rows_passes_all():
+    checks.check_classifier(GoodSparse, skip=["same_without_compilation"])
+
+
+class SparseHasNoSigns(GoodSparse):
+    def _dense(self, X):
+        return X if isinstance(X, np.ndarray) else abs(X).toarray()
+
+
+class SparseCentresTheChunk(GoodSparse):
+    def _dense(self, X):
+        return X if isinstance(X, np.ndarray) else X.toarray() - X.toarray().mean(axis=0)
+
+
+class TidiesUpAtOthers(GoodSparse):
+    def test_then_train(self, X, y, sample_weight=None):
+        if not isinstance(X, np.ndarray):
+            X.sort_indices()
+        return super().test_then_train(X, y, sample_weight)
+
+
+class TakesWhatIsNotFinite(GoodSparse):
+    def partial_fit(self, X, y, sample_weight=None, classes=None):
+        if not isinstance(X, np.ndarray):
+            X = X.copy()
+            X.data = np.nan_to_num(X.data, posinf=0.0)
+        return super().partial_fit(X, y, sample_weight, classes)
+
+
+class ForgetsThatItWasSparse(GoodSparse):
+    seen = 0
+
+    def _dense(self, X):
+        if isinstance(X, np.ndarray):
+            return X
+        self.seen += X.shape[0]
+        return X.toarray() * (2.0 if self.seen > 250 else 1.0)
+
+
+class TakesSparseRowsBehindTheDoor(Good):
+    def partial_fit(self, X, y, sample_weight=None, classes=None):
+        return super().partial_fit(X.toarray() if hasattr(X, "toarray") else X, y, sample_weight, classes)
+
+
 BROKEN = [
+    ("sparse_rows_equal_dense_ones", SparseHasNoSigns),
+    ("sparse_chunks_do_not_matter", SparseCentresTheChunk),
+    ("sparse_inputs_stay_untouched", TidiesUpAtOthers),
+    ("bad_sparse_rows_change_nothing", TakesWhatIsNotFinite),
+    ("what_it_learned_from_sparse_rows_is_kept", ForgetsThatItWasSparse),
+    ("sparse_rows_are_refused_by_others", TakesSparseRowsBehindTheDoor),
     ("chunks_equal_rows", LearnsTheChunkFirst),
     ("chunks_equal_rows", DrawsFreshly),
     ("weighted_chunks_equal_rows", SharesWeights),

@@ -80,9 +80,27 @@ def test_restored_in_mid_stream_it_reads_on(real_data: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", SPARSE)
-def test_sparse_ones_are_refused(real_data: Path, name: str) -> None:
-    with pytest.raises(ValueError, match=r"is sparse .* it comes with the sparse learners"):
-        load_dataset(name)
+def test_wide_sparse_ones_give_sparse_rows(real_data: Path, name: str) -> None:
+    stream, known = load_dataset(name, limit=50), DATASETS[name]
+    assert stream.sparse
+    assert (stream.X.shape, len(stream.y)) == ((known.rows, known.features), known.rows)
+    chunk = stream.take(50)
+    assert chunk.sparse
+    dense = load_dataset(name, limit=50, sparse=False).take(50)
+    assert isinstance(dense.X, np.ndarray)
+    assert np.array_equal(chunk.X.toarray(), dense.X)
+
+
+def test_narrow_sparse_ones_are_dense_unless_asked(real_data: Path) -> None:
+    for name in ("enron", "usenet", "mnist"):
+        dense, chunk = load_dataset(name).take(30), load_dataset(name, sparse=True).take(30)
+        assert isinstance(dense.X, np.ndarray)
+        assert chunk.sparse
+        assert np.array_equal(chunk.X.toarray(), dense.X)
+    with pytest.raises(ValueError, match=r"sparse must be False for data set 'electricity': electricity.parquet is"):
+        load_dataset("electricity", sparse=True)
+    with pytest.raises(TypeError, match="sparse must be"):
+        load_dataset("electricity", sparse="yes")
 
 
 @pytest.mark.parametrize("name", HERE)
@@ -147,8 +165,10 @@ def test_files_that_people_bring(nowhere: Path, monkeypatch: pytest.MonkeyPatch)
     (nowhere / "vehicle.arff").write_text(f"@relation v\n@attribute Y {{-1,1}}\n{header}@data\n{{0 1, 2 5}}\n{{1 7}}\n")
     chunk = load_dataset("vehicle").take(9)
     assert (chunk.X.tolist(), chunk.y.tolist()) == ([[0, 5, 0], [7, 0, 0]], [1, -1])
-    with pytest.raises(ValueError, match=r"'newsgroups-drift' is sparse \(1,000 features\)"):
-        load_dataset("newsgroups-drift", download=True)
+    (nowhere / "malicious-url.libsvm").write_text("1 4:0.5 100000:2\n-1 2:1\n")
+    url = load_dataset("malicious-url").take(9)
+    assert url.sparse
+    assert url.X.indices.tolist() == [3, 99_999, 1]
 
 
 def test_the_papers_have_their_data_sets() -> None:

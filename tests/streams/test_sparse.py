@@ -137,10 +137,18 @@ def test_learners_that_want_dense_rows_say_so() -> None:
             TypeError, match=r"X must be dense for this learner, got a sparse matrix: pass X.toarray\(\)"
         ):
             verb(chunk.X, chunk.y)
-    with pytest.raises(TypeError, match="X must be dense for this learner, got a sparse matrix"):
-        prequential(Text(words=30, sparse=True), NaiveBayes(), limit=100)
-    with pytest.raises(TypeError, match="X must be dense for this learner, got a sparse matrix"):
-        prequential(DelayedLabels(Text(words=30, sparse=True), 10), NaiveBayes(), limit=100)
+
+
+def test_evaluations_make_narrow_rows_dense() -> None:
+    """For a learner that wants them so: chunk by chunk, and with the same result; wide ones get a sentence."""
+    for delay in (0, 10, "time"):
+        sparse, dense = (
+            prequential(DelayedLabels(Text(words=30, sparse=kind), 10), NaiveBayes(), limit=500, delay=delay)
+            for kind in (True, False)
+        )
+        assert sparse.final == dense.final
+    with pytest.raises(ValueError, match=r"NaiveBayes takes no sparse rows, and Text has them with 5,000 features"):
+        prequential(Text(words=5000, sparse=True), NaiveBayes(), limit=100)
 
 
 def test_bad_parameter() -> None:

@@ -11,12 +11,12 @@ the promise is broken; its docstring is the promise. Use one verb for all of the
 from collections.abc import Callable, Collection
 from typing import Any
 
-from thalweg.checks import detectors, inputs, keeping, learning, streams
+from thalweg.checks import detectors, inputs, keeping, learning, sparse, streams
 from thalweg.checks.parts import Check
 from thalweg.core.classifier import Classifier
 from thalweg.core.protocols import Detector, Stream
 
-CLASSIFIER_CHECKS: list[Check] = [*learning.CHECKS, *inputs.CHECKS, *keeping.CHECKS]
+CLASSIFIER_CHECKS: list[Check] = [*learning.CHECKS, *inputs.CHECKS, *sparse.CHECKS, *keeping.CHECKS]
 """The promises of a learner."""
 DETECTOR_CHECKS: list[Check] = list(detectors.CHECKS)
 """The promises of a drift detector."""

@@ -110,10 +110,10 @@ def pad(rows: Sequence[Floats], classes: int) -> Floats:
     return P
 
 
-def by_rows(learner: Classifier, X: Floats, y: Any, w: Floats | None = None) -> Floats:
+def by_rows(learner: Classifier, X: Any, y: Any, w: Floats | None = None) -> Floats:
     """Test, then train, with the two verbs, row by row."""
     rows = []
-    for i in range(len(X)):
+    for i in range(len(y)):
         rows.append(learner.predict_proba(X[i : i + 1])[0])
         learner.partial_fit(X[i : i + 1], y[i : i + 1], None if w is None else w[i : i + 1])
     return pad(rows, len(learner.classes_))
@@ -142,7 +142,7 @@ def read_records(source: Stream, n: int, size: int) -> Chunk:
     return Chunk.join(parts)
 
 
-def loop_equals_chunks(make: Make, X: Floats, y: Any, w: Floats | None = None) -> Classifier:
+def loop_equals_chunks(make: Make, X: Any, y: Any, w: Floats | None = None) -> Classifier:
     rows = make()
     expected = by_rows(rows, X, y, w)
     for size in (1, 7, 1000):

@@ -43,6 +43,8 @@ class Classifier(Estimator):
 
     missing: Literal["reject", "native"] = "reject"
     """What NaN gets: a sentence, or the learner's own rule for missing values."""
+    sparse: bool = False
+    """Does it take sparse rows? Then ``_play`` gets them as the door hands them on, see ``thalweg.core.door.Rows``."""
     bounded: ClassVar[bool] = False
     """Does the state stay bounded however long the stream is?"""
     blind: ClassVar[bool] = False
@@ -75,6 +77,7 @@ class Classifier(Estimator):
     def _play(self, X: Floats, y: Ints, w: Floats, events: Ints, out: Floats, known: int) -> None:
         """Carry out the events in order; write the class probabilities of a predicted row e to ``out[e]``.
 
+        X: dense rows; a learner that takes sparse ones (``sparse``) writes ``X: Rows``: it gets either.
         ``known`` classes are known at the first event; learning a row with code y makes it at least y + 1.
         ``out`` has a column for each class that is known at the last event, and comes filled with zeros.
         """
@@ -98,7 +101,8 @@ class Classifier(Estimator):
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None, classes: Any = None) -> Self:
         """Learn rows in order.
 
-        X: rows (array, pandas or polars frame, Arrow table). y: their labels, of any one hashable type.
+        X: rows (array, pandas or polars frame, Arrow table; a SciPy sparse matrix where ``sparse``).
+        y: their labels, of any one hashable type.
         sample_weight: a number ≥ 0 for each row. classes: labels that are known beforehand, as in scikit-learn;
         never needed, new ones join as they appear.
         """
@@ -107,10 +111,11 @@ class Classifier(Estimator):
 
     def predict_proba(self, X: Any) -> Floats:
         """Give each row's probability of each class in ``classes_``. Changes nothing."""
-        X, _ = door.rows(X, self._schema, missing=self.missing == "native", learning=False)
-        out = np.zeros((len(X), len(self._labels)))
+        X, _ = door.rows(X, self._schema, missing=self.missing == "native", learning=False, sparse=self.sparse)
+        n = X.shape[0]
+        out = np.zeros((n, len(self._labels)))
         if self._started:
-            self._play(X, _NO_CODES, _NO_WEIGHTS, np.arange(len(X)), out, out.shape[1])
+            self._play(X, _NO_CODES, _NO_WEIGHTS, np.arange(n), out, out.shape[1])
         elif len(self._labels):
             out += 1.0 / len(self._labels)
         return out
@@ -138,7 +143,7 @@ class Classifier(Estimator):
 
     def learn_one(self, x: Any, y: Hashable, weight: float = 1.0) -> Self:
         """Learn one record: a dict by feature name, or a row."""
-        X, schema = door.one_row(x, self._schema, missing=self.missing == "native", learning=True)
+        X, schema = self._one_row(x, learning=True)
         code, new = self._labels.read_one(y)
         plain = type(weight) is float or type(weight) is int
         w = _WEIGHT_ONE if plain and weight == 1.0 else door.weights(weight, 1)
@@ -160,8 +165,12 @@ class Classifier(Estimator):
         proba = self._proba_one(x)
         return self._labels.values[int(proba.argmax())] if proba.size else None
 
+    def _one_row(self, x: Any, *, learning: bool) -> tuple[Any, Schema]:
+        native = self.missing == "native"
+        return door.one_row(x, self._schema, missing=native, learning=learning, sparse=self.sparse)
+
     def _proba_one(self, x: Any) -> Floats:
-        X, _ = door.one_row(x, self._schema, missing=self.missing == "native", learning=False)
+        X, _ = self._one_row(x, learning=False)
         out = np.zeros((1, len(self._labels)))
         if self._started:
             self._play(X, _NO_CODES, _NO_WEIGHTS, _PREDICT_ONE, out, out.shape[1])
@@ -296,9 +305,10 @@ class Classifier(Estimator):
             events = events[(events >= 0) | (weights[np.maximum(events, ~events)] > 0.0)]
             in_order = False
         learned = None if in_order else ~events[events < 0]
-        X, schema = door.rows(X, self._schema, missing=self.missing == "native", learning=True, learned=learned)
-        if len(X) != n:
-            raise ValueError(f"y must hold a label for each of the {len(X)} rows of X, got {n}")
+        native = self.missing == "native"
+        X, schema = door.rows(X, self._schema, missing=native, learning=True, learned=learned, sparse=self.sparse)
+        if X.shape[0] != n:
+            raise ValueError(f"y must hold a label for each of the {X.shape[0]} rows of X, got {n}")
         labels = self._labels
         if classes is not None:
             labels = self._labels.copy()

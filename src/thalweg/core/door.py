@@ -6,16 +6,22 @@ Nothing behind the door checks again, and nothing is learned before the whole in
 import numbers
 from collections.abc import Mapping
 from decimal import Decimal
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from thalweg.core.door_jit import first_bad
+from thalweg.core.door_jit import first_bad, first_bad_entry
 from thalweg.core.params import shown
 from thalweg.core.schema import Feature, Schema, refuse_unwritable
 
-Rows = NDArray[np.float64]
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+Floats = NDArray[np.float64]
+Rows: TypeAlias = "Floats | csr_array"
+"""What the door hands on: C-contiguous float64 rows; to a learner that takes them also sparse ones, in one form only:
+float64 data, int64 indices and indptr, of each row the non-zero values in the order of their features."""
 
 _MISSING = float("nan")
 _PLAIN = frozenset({float, int, bool, np.bool_, np.float64, np.float32, np.int64, np.int32, np.int8, np.uint8})
@@ -25,12 +31,14 @@ HEAVIEST = 1e100
 
 
 def rows(
-    X: Any, schema: Schema | None, *, missing: bool, learning: bool, learned: NDArray[np.int64] | None = None
-) -> tuple[Rows, Schema]:
+    X: Any, schema: Schema | None, *, missing: bool, learning: bool, learned: NDArray[np.int64] | None = None,
+    sparse: bool = False,
+) -> tuple[Rows, Schema]:  # fmt: skip
     """Turn X into rows of the schema; the schema that comes back has what a learned X adds to it.
 
     schema: None before the first chunk. missing: is NaN allowed? learning: may the schema grow?
     learned: the rows that it may grow by, in the order in which they are learned; None: all, in order.
+    sparse: may X be sparse? Then a sparse X comes back as a ``csr_array`` in the form of ``Rows``.
     """
     if type(X) is np.ndarray and X.dtype == np.float64 and X.ndim == 2:
         array = X if X.flags.c_contiguous and X.flags.writeable else np.array(X, order="C")
@@ -40,22 +48,40 @@ def rows(
             _, schema = from_frame(_taken(table, learned), schema, learning)
             learning = False
         array, schema = from_frame(table, schema, learning)
+    elif sparse and is_sparse(X):
+        _refuse_shape(X)
+        schema = _refuse_width(X.shape, schema)
+        return sparse_rows(X, schema), schema
     else:
         array = _from_anything(X)
-    if schema is None:
-        schema = Schema.numeric(array.shape[1])
-    if not array.shape[1] and not schema.open:
-        raise ValueError(f"X has 0 feature(s) (shape={array.shape}) while a minimum of 1 is required.")
-    if array.shape[1] != schema.n_features:
-        raise ValueError(
-            f"X has {array.shape[1]} features, but thalweg is expecting {schema.n_features} features as input, "
-            "as many as its first chunk had"
-        )
+    schema = _refuse_width(array.shape, schema)
     check_values(array, schema, missing, learning)
     return array, schema
 
 
-def check_values(array: Rows, schema: Schema, missing: bool, learning: bool) -> None:
+def _refuse_width(shape: tuple[int, ...], schema: Schema | None) -> Schema:
+    """Refuse rows that are not as wide as the schema; None: they make one."""
+    if schema is None:
+        schema = Schema.numeric(shape[1])
+    if not shape[1] and not schema.open:
+        raise ValueError(f"X has 0 feature(s) (shape={shape}) while a minimum of 1 is required.")
+    if shape[1] != schema.n_features:
+        raise ValueError(
+            f"X has {shape[1]} features, but thalweg is expecting {schema.n_features} features as input, "
+            "as many as its first chunk had"
+        )
+    return schema
+
+
+def _refuse_shape(X: Any) -> None:
+    if len(X.shape) != 2:
+        raise ValueError(
+            f"X must have two dimensions (rows × features), got {len(X.shape)}. "
+            "Reshape your data: X.reshape(1, -1) is a single row"
+        )
+
+
+def check_values(array: Floats, schema: Schema, missing: bool, learning: bool) -> None:
     """Refuse infinities, NaN where the learner has no rule for it, and codes that no nominal value can have."""
     ceiling = schema.ceilings[0 if learning else 1]
     bad = first_bad(array, ceiling, missing)
@@ -71,14 +97,21 @@ def check_values(array: Rows, schema: Schema, missing: bool, learning: bool) -> 
     raise ValueError(f"X must hold whole codes from 0 and below {ceiling[column]} for a nominal feature, {where}")
 
 
-def one_row(x: Any, schema: Schema | None, *, missing: bool, learning: bool) -> tuple[Rows, Schema]:
-    """Turn a dict or a 1-D row into one row of the schema."""
+def one_row(
+    x: Any, schema: Schema | None, *, missing: bool, learning: bool, sparse: bool = False
+) -> tuple[Rows, Schema]:
+    """Turn a dict or a 1-D row into one row of the schema; where ``sparse``, also a sparse matrix of one row."""
     if type(x) is dict or isinstance(x, Mapping):
         array, schema = _from_mapping(x, schema, missing, learning)
         check_values(array, schema, missing, learning)
         return array, schema
     if type(x) is np.ndarray and x.dtype == np.float64 and x.ndim == 1:
         return rows(x.reshape(1, -1), schema, missing=missing, learning=learning)
+    if is_sparse(x):
+        if len(x.shape) == 2 and x.shape[0] != 1:
+            raise ValueError(f"x must be one row, got a sparse matrix of {x.shape[0]} rows")
+        x = x.reshape((1, -1)) if len(x.shape) == 1 else x
+        return rows(x, schema, missing=missing, learning=learning, sparse=sparse)
     try:
         array = x if isinstance(x, np.ndarray) else np.asarray(x)
     except Exception:
@@ -115,8 +148,8 @@ def _weights(w: Any, n: int) -> NDArray[np.float64]:
     return array if array.ndim else np.full(n, float(array))
 
 
-def _from_anything(X: Any) -> Rows:
-    if hasattr(X, "tocsr") and not isinstance(X, type):
+def _from_anything(X: Any) -> Floats:
+    if is_sparse(X):
         raise TypeError("X must be dense for this learner, got a sparse matrix: pass X.toarray()")
     if isinstance(X, (str, bytes, Mapping)) or X is None:
         raise TypeError(f"{_WHAT}, got {'None' if X is None else type(X).__name__}")
@@ -134,11 +167,7 @@ def _from_anything(X: Any) -> Rows:
         if array.dtype.kind != "O":
             raise ValueError(f"X must hold numbers, got {array.dtype} (for nominal values pass a frame or codes)")
         array = _numbers(array)
-    if array.ndim != 2:
-        raise ValueError(
-            f"X must have two dimensions (rows × features), got {array.ndim}. "
-            "Reshape your data: X.reshape(1, -1) is a single row"
-        )
+    _refuse_shape(array)
     return _floats(array)
 
 
@@ -179,6 +208,83 @@ def _number(v: Any) -> float:
     raise TypeError
 
 
+# -- sparse rows ------------------------------------------------------------------------------------------------------
+
+
+def is_sparse(X: Any) -> bool:
+    """Is it a sparse matrix or array of SciPy?"""
+    return hasattr(X, "tocsr") and not isinstance(X, type)
+
+
+def sparse_rows(X: Any, schema: Schema) -> "csr_array":
+    """Give a sparse X, as wide as the schema, in the form of ``Rows``; X itself is not changed.
+
+    Values that are written down though they are 0 are left out. Refused are infinities, NaN (what is absent is 0, so
+    nothing can be missing), a feature that a row has twice, and indices beyond the width.
+    """
+    from scipy.sparse import csr_array
+
+    if schema.nominal_codes:
+        nominal = schema.features[next(iter(schema.nominal_codes))].name
+        raise ValueError(f"X must be dense where a feature is nominal, as {nominal!r} is, got a sparse matrix")
+    if X.dtype.kind == "c":
+        raise ValueError(f"X must hold real numbers, got Complex data not supported ({X.dtype})")
+    if X.dtype.kind not in "biuf":
+        raise ValueError(f"X must hold numbers, got a sparse matrix of {X.dtype}")
+    _refuse_broken(X)
+    made = X if X.format == "csr" else X.tocsr()
+    if X.format == "coo" and made.nnz != X.nnz:
+        raise ValueError("X must hold each feature of a row once, got a sparse matrix with duplicate indices")
+    n, d = made.shape
+    indptr = made.indptr.astype(np.int64, copy=False)
+    size = int(indptr[-1])
+    with np.errstate(over="ignore"):
+        data = np.ascontiguousarray(made.data[:size], dtype=np.float64)
+    indices = np.ascontiguousarray(made.indices[:size], dtype=np.int64)
+    bad, unsorted, zeros = first_bad_entry(data, indices, indptr)
+    if unsorted:
+        order = np.lexsort((indices, np.repeat(np.arange(n), np.diff(indptr))))
+        data, indices = data[order], indices[order]
+        bad, _, zeros = first_bad_entry(data, indices, indptr)
+    if bad >= 0:
+        row = int(np.searchsorted(indptr, bad, side="right")) - 1
+        feature, v = schema.features[indices[bad]].name, data[bad]
+        if np.isinf(v):
+            raise ValueError(f"X must be finite (no infinity), got {v} in row {row}, feature {feature!r}")
+        if np.isnan(v):
+            raise ValueError(
+                f"X must hold no missing value (NaN) where it is sparse, got {v} in row {row}, feature {feature!r}"
+            )
+        raise ValueError(
+            "X must hold each feature of a row once, got a sparse matrix with duplicate indices in "
+            f"row {row}, feature {feature!r}"
+        )
+    if zeros:
+        stored = data != 0.0
+        before = np.concatenate([[0], np.cumsum(stored)])
+        data, indices, indptr = data[stored], indices[stored], before[indptr]
+    rows = csr_array((n, d))
+    rows.data, rows.indices, rows.indptr = data, indices, np.ascontiguousarray(indptr)
+    rows.has_sorted_indices = rows.has_canonical_format = True
+    return rows
+
+
+def _refuse_broken(X: Any) -> None:
+    """Refuse compressed rows or columns that do not fit together: to read them would reach beyond their arrays."""
+    if X.format not in ("csr", "csc", "bsr"):
+        return
+    indptr, indices = X.indptr, X.indices
+    blocks = X.blocksize if X.format == "bsr" else (1, 1)
+    outer, inner = (X.shape[i] // blocks[i] for i in ((1, 0) if X.format == "csc" else (0, 1)))
+    whole = len(indptr) == outer + 1 and indptr[0] == 0 and not (np.diff(indptr) < 0).any()
+    if not whole or indptr[-1] > min(len(indices), len(X.data)):
+        raise ValueError(f"X must be a sound sparse matrix, got one whose indptr does not fit its {outer} rows")
+    used = indices[: indptr[-1]]
+    if used.min(initial=0) < 0 or used.max(initial=0) >= max(inner, 1):
+        worst = used.min() if used.min() < 0 else used.max()
+        raise ValueError(f"X must have indices from 0 and below {inner}, got a sparse matrix with the index {worst}")
+
+
 # -- frames: pandas, polars, Arrow, all through Arrow ---------------------------------------------------------------
 
 
@@ -186,7 +292,7 @@ def _is_frame(X: Any) -> bool:
     return (hasattr(X, "__arrow_c_stream__") or hasattr(X, "__arrow_c_array__")) and not isinstance(X, type)
 
 
-def from_frame(X: Any, schema: Schema | None, learning: bool) -> tuple[Rows, Schema]:
+def from_frame(X: Any, schema: Schema | None, learning: bool) -> tuple[Floats, Schema]:
     """Read a frame column by column, by name; text and categories become codes of a nominal feature.
 
     In an open schema an absent column is missing, and a new one joins when learning, as with dicts.
@@ -361,7 +467,7 @@ def _explain_columns(got: list[str], want: tuple[str, ...]) -> None:
 # -- dicts ------------------------------------------------------------------------------------------------------------
 
 
-def _from_mapping(x: Mapping[Any, Any], schema: Schema | None, missing: bool, learning: bool) -> tuple[Rows, Schema]:
+def _from_mapping(x: Mapping[Any, Any], schema: Schema | None, missing: bool, learning: bool) -> tuple[Floats, Schema]:
     """Read one record by name. An absent feature is missing; a new one joins when learning and nothing was declared."""
     if schema is None:
         schema = Schema((), open=True)

@@ -20,6 +20,7 @@ class Estimator(Parametrised, ABC):
     """What scikit-learn expects of a classifier, in terms of a stream learner's own verbs."""
 
     missing: Literal["reject", "native"]
+    sparse: bool
     blind: ClassVar[bool]
 
     __slots__ = ("__dict__", "__weakref__", "_labels", "_schema", "_started")
@@ -125,7 +126,7 @@ class Estimator(Parametrised, ABC):
             target_tags=TargetTags(required=True),
             requires_fit=False,  # a learner answers before its first row: a stream begins with a prediction
             classifier_tags=ClassifierTags(poor_score=self.blind),
-            input_tags=InputTags(allow_nan=self.missing == "native"),
+            input_tags=InputTags(allow_nan=self.missing == "native", sparse=self.sparse),
         )
 
     def __sklearn_is_fitted__(self) -> bool:

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterable, Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, Self
 
 import msgspec
@@ -98,7 +98,7 @@ class Schema(msgspec.Struct, frozen=True, dict=True):
     def numeric(cls, n: int, classes: Iterable[Value] | None = None) -> Self:
         """Make a schema of n numeric features named x0, x1, …"""
         params.whole("n", n, least=0, most=10_000_000)
-        features = tuple(Feature(f"x{i}") for i in range(n))
+        features = _numeric_features(int(n))
         many = isinstance(classes, Iterable) and not isinstance(classes, str)
         return cls(features, classes=tuple(classes) if many else classes)  # type: ignore[arg-type]
 
@@ -144,6 +144,11 @@ class Schema(msgspec.Struct, frozen=True, dict=True):
             return msgspec.json.decode(text, type=cls)
         except (msgspec.DecodeError, TypeError) as error:
             raise ValueError(f"schema must be the JSON of a Schema: {error}") from None
+
+
+@lru_cache(maxsize=4)  # wide ones take a while
+def _numeric_features(n: int) -> tuple[Feature, ...]:
+    return tuple(Feature(f"x{i}") for i in range(n))
 
 
 def refuse_unwritable(what: str, values: Sequence[object]) -> None:

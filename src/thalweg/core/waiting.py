@@ -1,9 +1,12 @@
 """Rows that wait for a label: what evaluations with late labels and live use are both made of."""
 
-from typing import Any, final
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -49,6 +52,10 @@ class Waiting:
         self.free[0] = left + len(places)
         return self.rows.take(places, axis=0)
 
+    def look(self, places: Ints) -> Floats:
+        """Give the rows at these places."""
+        return self.rows.take(places, axis=0)
+
     def make_room(self, n: int) -> None:
         """Make sure that n more rows can be held: where the pool must grow, it grows by half."""
         room, left = len(self.rows), int(self.free[0])
@@ -65,3 +72,58 @@ class Waiting:
             if len(wide):
                 wide[tuple(map(slice, self.rows.shape))] = self.rows
             self.rows = wide
+
+
+@final
+class WaitingSparse:
+    """The same for sparse rows: it takes as much room as the values that wait.
+
+    >>> from scipy.sparse import csr_array
+    >>> waiting = WaitingSparse(3)
+    >>> places = waiting.hold(csr_array([[1.0, 0.0, 2.0], [0.0, 3.0, 0.0]]))
+    >>> waiting.take(places[:1]).toarray().tolist()
+    [[1.0, 0.0, 2.0]]
+    """
+
+    __slots__ = ("_free", "_kept", "features")
+
+    def __init__(self, features: int) -> None:
+        self.features = features
+        self._kept: list[tuple[Ints, Floats] | None] = []
+        """Of the row at each place its features and values."""
+        self._free: list[int] = []
+
+    def hold(self, X: "csr_array") -> Ints:
+        """Keep rows; give their places."""
+        if X.shape[1] != self.features:
+            raise ValueError(f"waiting rows must have {self.features} features, got {X.shape[1]}")
+        ends = X.indptr.tolist()
+        columns, values = np.array(X.indices, dtype=np.int64), np.array(X.data, dtype=np.float64)
+        places = np.empty(len(ends) - 1, dtype=np.int64)
+        for i in range(len(places)):
+            part = slice(ends[i], ends[i + 1])
+            if not self._free:
+                self._free.append(len(self._kept))
+                self._kept.append(None)
+            places[i] = place = self._free.pop()
+            self._kept[place] = columns[part].copy(), values[part].copy()
+        return places
+
+    def look(self, places: Ints) -> "csr_array":
+        """Give the rows at these places."""
+        from scipy.sparse import csr_array
+
+        kept = [k for k in (self._kept[place] for place in places.tolist()) if k is not None]
+        columns, values = (np.concatenate([np.zeros(0, dtype=t), *a]) for t, a in zip(
+            (np.int64, np.float64), zip(*kept, strict=True) if kept else ((), ()), strict=True
+        ))  # fmt: skip
+        ends = np.cumsum([0, *(len(k[0]) for k in kept)])
+        return csr_array((values, columns, ends), shape=(len(kept), self.features))
+
+    def take(self, places: Ints) -> "csr_array":
+        """Give the rows at these places, and free the places."""
+        rows = self.look(places)
+        for place in places.tolist():
+            self._kept[place] = None
+        self._free += places.tolist()
+        return rows

@@ -11,8 +11,9 @@ from thalweg.core import door, params
 from thalweg.core.classifier import Classifier, Floats, Ints
 from thalweg.core.protocols import State
 from thalweg.core.schema import Schema
+from thalweg.core.steps import Steps, cut, unroll
 from thalweg.deep import outputs_jit as jit
-from thalweg.deep.cascade import CLASSES, Steps, cut, first_learned, layer_schema, stacked, unroll, widened
+from thalweg.deep.cascade import CLASSES, first_learned, layer_schema, stacked, widened
 from thalweg.forests import members_jit as m
 from thalweg.forests.by_name import make_forest
 from thalweg.forests.forest import Forest, play_together

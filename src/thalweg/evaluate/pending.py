@@ -10,9 +10,10 @@ from typing import Any, NamedTuple, final
 import numpy as np
 from numpy.typing import NDArray
 
-from thalweg.core.chunk import Chunk
+from thalweg.core.chunk import Chunk, stacked
+from thalweg.core.door import Rows
 from thalweg.core.protocols import State
-from thalweg.core.waiting import Waiting
+from thalweg.core.waiting import Waiting, WaitingSparse
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -23,7 +24,7 @@ _ENTRY = np.dtype([("place", np.int64), ("codes", np.int64), ("w", np.float64), 
 class Plan(NamedTuple):
     """What to do with a chunk: the rows it takes, and the events for ``Classifier.play``."""
 
-    X: Floats
+    X: Rows
     codes: Ints
     w: Floats
     events: Ints
@@ -52,7 +53,7 @@ class Pending:
         """Rows whose label never comes."""
         self._rows = 0
         self._clock = -np.inf
-        self._waiting = Waiting((0,))
+        self._waiting: Waiting | WaitingSparse = Waiting((0,))
         self._list = np.zeros(0, dtype=_ENTRY)  # in order of arrival: where the row waits, and what is known of it
 
     def __len__(self) -> int:
@@ -62,7 +63,7 @@ class Pending:
         """Take the next rows of the stream, and give what is to be predicted and learned now, in order."""
         n, old = len(chunk), len(self)
         clock, due = self._times(chunk)
-        self._waiting.widen(chunk.X.shape[1:])
+        self._make_fit(chunk)
         # When is each row learned? Before this row of the chunk is predicted; not before it was predicted itself.
         dues = np.concatenate([self._list["due"], due])
         moment = np.searchsorted(clock, dues)
@@ -84,7 +85,7 @@ class Pending:
         keep[ripe[ripe >= old] - old] = False
         X, entries = self._take(taken)
         plan = Plan(
-            np.concatenate([X, chunk.X]),
+            stacked([X, chunk.X]),
             np.concatenate([entries["codes"], codes]),
             np.concatenate([entries["w"], w]),
             events,
@@ -104,6 +105,17 @@ class Pending:
             self._take(len(self) - len(plan.held) + np.flatnonzero(~asked[plan.held]))
             self.never -= int(np.count_nonzero(~asked[plan.never]))
 
+    def _make_fit(self, chunk: Chunk) -> None:
+        """Let those that wait have the form of the chunk's rows: sparse or dense, and as wide."""
+        if chunk.sparse == isinstance(self._waiting, Waiting):
+            X = self._waiting.take(self._list["place"])
+            features = chunk.X.shape[1]
+            self._waiting = WaitingSparse(features) if chunk.sparse else Waiting((features,))
+            if len(self._list):
+                self._list["place"] = self._waiting.hold(_turned(X))
+        if isinstance(self._waiting, Waiting):
+            self._waiting.widen(chunk.X.shape[1:])
+
     def _times(self, chunk: Chunk) -> tuple[Floats, Floats]:
         """Give the clock at each row, and when the label of each row is due."""
         n = len(chunk)
@@ -118,14 +130,14 @@ class Pending:
         clock = np.maximum.accumulate(np.concatenate([[self._clock], chunk.time]))[1:]
         return clock, np.asarray(chunk.label_time, dtype=np.float64)
 
-    def _hold(self, X: Floats, *known: NDArray[Any]) -> None:
+    def _hold(self, X: Any, *known: NDArray[Any]) -> None:
         """Add rows to the end of the list. known: codes, weights, due times."""
-        more = np.empty(len(X), dtype=_ENTRY)
+        more = np.empty(X.shape[0], dtype=_ENTRY)
         for name, column in zip(_ENTRY.names or (), (self._waiting.hold(X), *known), strict=True):
             more[name] = column
         self._list = np.concatenate([self._list, more])
 
-    def _take(self, which: Ints) -> tuple[Floats, NDArray[np.void]]:
+    def _take(self, which: Ints) -> tuple[Rows, NDArray[np.void]]:
         """Remove entries from the list; give their rows and what is known of them."""
         taken = self._list[which]
         self._list = np.delete(self._list, which)
@@ -133,8 +145,9 @@ class Pending:
 
     def state(self) -> State:
         """Copy out the rows, in order of arrival, and the clock."""
+        X: Any = self._waiting.look(self._list["place"])
         return {
-            "X": self._waiting.rows[self._list["place"]],
+            **({"X": X} if isinstance(X, np.ndarray) else _parts(X)),
             **{name: self._list[name].copy() for name in ("codes", "w", "due")},
             "rows": np.array([self._rows, self.never]),
             "clock": np.array([self._clock]),
@@ -142,7 +155,8 @@ class Pending:
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
         """Continue from what ``state`` gave."""
-        X, codes, w, due, rows, clock = (state[name] for name in ("X", "codes", "w", "due", "rows", "clock"))
+        X: Any = state["X"] if "X" in state else _joined(state)
+        codes, w, due, rows, clock = (state[name] for name in ("codes", "w", "due", "rows", "clock"))
         if not (
             [t.dtype.str[1:] for t in (codes, w, due, rows, clock)] == ["i8", "f8", "f8", "i8", "f8"]
             and [t.shape for t in (codes, w, due, rows, clock)] == [*[X.shape[:1]] * 3, (2,), (1,)]
@@ -152,7 +166,31 @@ class Pending:
             and rows.min() >= 0
         ):
             raise ValueError("its waiting rows are damaged")
-        self._waiting, self._list = Waiting(X.shape[1:]), self._list[:0]
+        dense = isinstance(X, np.ndarray)
+        self._waiting, self._list = Waiting(X.shape[1:]) if dense else WaitingSparse(X.shape[1]), self._list[:0]
         self._hold(X, codes, w, due)
         self._rows, self.never = rows.tolist()
         self._clock = float(clock[0])
+
+
+def _turned(X: Any) -> Any:
+    """Make dense rows sparse, and sparse ones dense."""
+    from scipy.sparse import csr_array
+
+    return csr_array(X) if isinstance(X, np.ndarray) else X.toarray()
+
+
+def _parts(X: Any) -> State:
+    return {"X.data": X.data, "X.indices": X.indices, "X.indptr": X.indptr, "X.features": np.array([X.shape[1]])}
+
+
+def _joined(state: Mapping[str, NDArray[Any]]) -> Any:
+    """Put sparse rows together again."""
+    from scipy.sparse import csr_array
+
+    data, indices, indptr, features = (state[f"X.{name}"] for name in ("data", "indices", "indptr", "features"))
+    if [t.dtype.str[1:] for t in (data, indices, indptr, features)] != ["f8", "i8", "i8", "i8"] or len(features) != 1:
+        raise ValueError("its waiting rows are damaged")
+    X = csr_array((data, indices, indptr), shape=(len(indptr) - 1, int(features[0])))
+    X.check_format(full_check=True)
+    return X

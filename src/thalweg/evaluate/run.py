@@ -25,6 +25,8 @@ from thalweg.evaluate.result import WHOLE, Result, column, plain
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
+MOST_DENSE = 4_000
+"""Sparse rows with at most so many features are made dense, chunk by chunk, for a learner that takes no others."""
 KIND = "prequential run"
 GIB_HOUR = 1024.0**3 * 3600.0
 
@@ -73,7 +75,16 @@ class Run:
         if chunk is not None and self.delay == "time" and (chunk.time is None or chunk.label_time is None):
             raise ValueError('delay="time" needs a stream that has time and label_time, this one has not')
         self.busy = self.in_hand > 0
-        return chunk
+        return chunk if chunk is None or self.learner.sparse else self._dense(chunk)
+
+    def _dense(self, chunk: Chunk) -> Chunk:
+        """Give rows for a learner that takes no sparse ones."""
+        if chunk.sparse and chunk.X.shape[1] > MOST_DENSE:
+            raise ValueError(
+                f"{type(self.learner).__name__} takes no sparse rows, and {self.stream_name} has them with "
+                f"{chunk.X.shape[1]:,} features: only up to {MOST_DENSE:,} are made dense, chunk by chunk"
+            )
+        return chunk.dense()
 
     def where(self) -> str:
         """Say which rows are in hand."""
@@ -120,7 +131,7 @@ class Run:
             y = self.labels.to_array()[plan.codes] if len(self.labels) else np.asarray(chunk.y)
             proba = self._timed(learner.play, plan.X, y, plan.events, plan.w)[plan.late :]
             learned = ~plan.events[plan.events < 0]
-            asked = self._asked(len(plan.X))
+            asked = self._asked(len(plan.codes))
             asked[: plan.late] = True  # of the older rows only those that were asked for have waited
             self.labels_used += int(np.count_nonzero(asked[learned]))
             self.pending.keep(plan, asked[plan.late :])

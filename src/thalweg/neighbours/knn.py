@@ -6,23 +6,28 @@ from typing import Any, Literal, NamedTuple, final
 import numpy as np
 from numpy.typing import NDArray
 
-from thalweg.core import door, params
+from thalweg.core import params
 from thalweg.core.classifier import Classifier, Floats, Ints
+from thalweg.core.door import Rows, sparse_rows
 from thalweg.core.params import shown
 from thalweg.core.protocols import State
 from thalweg.core.schema import Schema
 from thalweg.neighbours import sieve_jit
 from thalweg.neighbours import window_jit as o
 from thalweg.neighbours.knn_jit import play
+from thalweg.neighbours.sparse_window import SparseWindow
 
 METRICS = {"euclidean": o.EUCLIDEAN, "manhattan": o.MANHATTAN, "hamming": o.HAMMING, "cosine": o.COSINE}
 SCALES = {None: o.UNSCALED, "window": o.BY_WINDOW, "online": o.ONLINE}
+NEIGHBOURS = ("k", "window", "metric", "ties", "weights", "scale", "precision")
+"""Its parameters."""
 _TABLES = ("ring", "codes", "voices", "spans", "head")
 _AT_ONCE = 8  # queries that are measured in one pass over the window
 _TILE = 512  # rows of a tile, at most
 _WIDE = 128  # features from which on the sieve pays ...
 _MANY = 100  # ... in calls with so many queries
 _LARGEST_SINGLE = float(np.finfo(np.float32).max)
+_CELLS = 1 << 20  # numbers of sparse rows that are made dense at a time
 _NO_CODES = np.zeros(0, dtype=np.int64)
 
 
@@ -53,6 +58,9 @@ class WindowKNN(Classifier):
     Nominal values differ by 1 or not at all (cosine: a column for each value). A missing value is as far from another
     as the range of the feature allows, in a nominal feature 1; for cosine it is 0. A row of weight 0 is not kept.
     Before the first row all classes are alike. Time for a prediction and memory: proportional to window × features.
+    Sparse rows (SciPy) in an empty window make it a sparse one, with the same answers; its time and memory go by the
+    values that its rows have (scale "online": time also by the features). Dense rows join it as sparse ones; it becomes
+    a dense one with the first row that lacks a value (NaN), or when features are added.
     A call with 100 or more predictions of 128 or more numbers measures roughly first, with copies of the window (one
     and a half times its memory, given back at the end), and exactly only what may matter: the answers are the same.
 
@@ -68,9 +76,13 @@ class WindowKNN(Classifier):
     """
 
     missing = "native"
+    sparse = True
     bounded = True
 
-    __slots__ = ("_nominal", "_rules", "_window")
+    __slots__ = ("_nominal", "_rules", "_sparse", "_window")
+
+    _sparse: SparseWindow | None
+    """The rows while they are sparse: ``_window`` is not used then."""
 
     def __init__(
         self,
@@ -104,7 +116,9 @@ class WindowKNN(Classifier):
     @property
     def n_rows(self) -> int:
         """Rows in the window."""
-        return int(self._window["head"][o.SIZE]) if self._started else 0
+        if not self._started:
+            return 0
+        return int(self._window["head"][o.SIZE]) if self._sparse is None else self._sparse.n_rows
 
     def neighbours(self, x: Any) -> list[Neighbour]:
         """Give the rows that vote on a record (a dict or a row), the nearest first, the oldest among equals.
@@ -115,27 +129,32 @@ class WindowKNN(Classifier):
         >>> [(n.distance, n.label, n.age) for n in learner.neighbours([6.0])]  # as near as each other
         [(2.0, 'b', 2), (2.0, 'c', 1)]
         """
-        X, _ = door.one_row(x, self._schema, missing=True, learning=False)
+        X, _ = self._one_row(x, learning=False)
         n = self.n_rows
         if n == 0:
             return []
-        desk = self._desk(1, 0)
-        classes = len(self._labels)
-        self._run(desk, X, _NO_CODES, np.zeros(0), np.zeros(1, dtype=np.int64), np.zeros((1, classes)), classes)
-        window, slots, names = self._window, np.arange(n), dict(enumerate(self._labels.values))
+        classes, first = len(self._labels), np.zeros(1, dtype=np.int64)
+        ask = _NO_CODES, np.zeros(0), first, np.zeros((1, classes)), classes
+        if self._sparse is not None and not _lacks(X):
+            window, far = self._sparse.tables(), self._sparse.play(self._turned(X), *ask, every=True)[:n]
+        elif self._sparse is not None:
+            return self._as_dense().neighbours(x)
+        else:
+            desk, window = self._desk(1, 0), self._window
+            self._run(desk, _dense(X), *ask)
+            far = desk.sums[0, :n]
+        slots, names = np.arange(n), dict(enumerate(self._labels.values))
         ages = (window["head"][o.NEXT] - 1 - slots) % n + 1
-        far = desk.sums[0, :n]
         order = np.lexsort((-ages, far))
         count = min(self.k, n)
         if self.ties == "all":
             count = int((far <= far[order[count - 1]]).sum())
-        ring = window["ring"]
         return [
             Neighbour(
                 float(np.sqrt(far[s])) if self.metric == "euclidean" else float(far[s]),
                 names.get(int(window["codes"][s])),
                 int(ages[s]),
-                ring[s // ring.shape[2], :, s % ring.shape[2]].astype(np.float64),
+                _row_of(window, s, X.shape[1]),
             )
             for s in order[:count]
         ]
@@ -145,12 +164,46 @@ class WindowKNN(Classifier):
     def _start(self, schema: Schema) -> None:
         self._take(self._blank(schema, 0), schema)
 
-    def _play(self, X: Floats, y: Ints, w: Floats, events: Ints, out: Floats, known: int) -> None:
+    def _play(self, X: Rows, y: Ints, w: Floats, events: Ints, out: Floats, known: int) -> None:
+        learned = ~events[events < 0]
+        if isinstance(X, np.ndarray):
+            if self._sparse is not None:
+                if np.isnan(X[learned]).any():
+                    self._become(self._as_dense())
+                elif _lacks(X):  # only to be predicted: a dense copy does that
+                    self._as_dense()._play(X, y, w, events, out, known)
+                    X, events = np.nan_to_num(X), ~learned
+        elif self._sparse is None and not self.n_rows and len(learned):
+            self._sparse = SparseWindow(X.shape[1], self._rules)
+        if self._sparse is not None:
+            self._sparse.play(self._turned(X), y, w, events, out, known)
+        elif isinstance(X, np.ndarray):
+            self._play_dense(X, y, w, events, out, known)
+        else:
+            self._play_dense_parts(X, y, w, events, out, known)
+
+    def _play_dense(self, X: Floats, y: Ints, w: Floats, events: Ints, out: Floats, known: int) -> None:
         asked = int((events >= 0).sum())
         self._make_room(self.n_rows + len(events) - asked)
         self._run(self._desk(asked, len(events) - asked), X, y, w, events, out, known)
 
+    def _play_dense_parts(self, X: Rows, y: Ints, w: Floats, events: Ints, out: Floats, known: int) -> None:
+        """Play sparse rows in a dense window, a few at a time."""
+        step = max(1, _CELLS // max(1, X.shape[1]))
+        for part in (events[i : i + step] for i in range(0, len(events), step)):
+            which, own = np.unique(np.maximum(part, ~part), return_inverse=True)
+            learns = part < 0
+            proba = np.zeros((len(which), out.shape[1]))
+            rows, turned = _dense(X[which]), np.where(learns, ~own, own)
+            self._play_dense(rows, y[which] if len(y) else y, w[which] if len(w) else w, turned, proba, known)
+            out[part[~learns]] = proba[own[~learns]]
+            known = max([known, *(y[~part[learns]] + 1).tolist()])
+
     def _extend(self, schema: Schema) -> None:
+        if self._sparse is not None and schema.n_features > self._sparse.d:
+            self._become(self._as_dense())
+        if self._sparse is not None:
+            return
         old, n = self._window, self.n_rows
         had = len(old["spans"])
         new = self._blank(schema, n)
@@ -161,9 +214,20 @@ class WindowKNN(Classifier):
         self._take(old | {name: new[name] for name in ("ring", "spans")}, schema)
 
     def _tables(self) -> State:
-        return dict(self._window)
+        return dict(self._window) if self._sparse is None else self._sparse.tables()
+
+    @property
+    def state_bytes(self) -> int:
+        """Bytes of all tables of the model."""
+        return self._sparse.nbytes if self._started and self._sparse is not None else super().state_bytes
 
     def _adopt(self, tables: State, schema: Schema) -> None:
+        if "starts" in tables:
+            sparse = SparseWindow(schema.n_features, self._make_rules())
+            sparse.restore(tables)
+            self._take({}, schema)
+            self._sparse = sparse
+            return
         window = {name: tables[name] for name in _TABLES}
         self._check(window, schema)
         self._take(window, schema)
@@ -171,11 +235,57 @@ class WindowKNN(Classifier):
     # -- inside -------------------------------------------------------------------------------------------------------
 
     def _take(self, window: State, schema: Schema) -> None:
+        self._window, self._rules, self._nominal = window, self._make_rules(), _nominal(schema)
+        self._sparse = None
+
+    def _make_rules(self) -> Ints:
         rules = np.zeros(o.RULES, dtype=np.int64)
         rules[o.K], rules[o.WINDOW], rules[o.METRIC] = self.k, self.window, METRICS[self.metric]
         rules[o.ALL_TIES], rules[o.BY_DISTANCE] = self.ties == "all", self.weights == "distance"
         rules[o.SCALE] = SCALES[self.scale]
-        self._window, self._rules, self._nominal = window, rules, _nominal(schema)
+        return rules
+
+    def _turned(self, X: Rows) -> Rows:
+        """Give rows as a sparse window takes them."""
+        if isinstance(X, np.ndarray):
+            from scipy.sparse import csr_array
+
+            assert self._schema is not None
+            X = sparse_rows(csr_array(X), self._schema)
+        if self.precision == "float32":
+            X = X.copy()
+            X.data = np.clip(X.data, -_LARGEST_SINGLE, _LARGEST_SINGLE).astype(np.float32).astype(np.float64)
+        return X
+
+    def _as_dense(self) -> "WindowKNN":
+        """Make a copy whose window is dense: it gives the same answers."""
+        assert self._sparse is not None
+        assert self._schema is not None
+        n, d = self.n_rows, self._sparse.d
+        kept = self._sparse.tables()
+        rows = _dense_rows(kept, d)
+        window = self._blank(self._schema, n)
+        ring, spans = window["ring"], window["spans"]
+        tiles, _, lanes = ring.shape
+        padded = np.zeros((tiles * lanes, d), dtype=self.precision)
+        padded[:n] = rows
+        ring[:] = padded.reshape(tiles, lanes, d).transpose(0, 2, 1)
+        window["codes"][:n], window["voices"][:n] = kept["codes"], kept["voices"]
+        window["head"][:] = kept["head"][: o.HEAD]
+        if self.scale == "online":
+            spans[:] = kept["spans"]
+        elif n:
+            spans[:, o.LEAST], spans[:, o.GREATEST] = rows.min(axis=0), rows.max(axis=0)
+            spans[:, o.AT_LEAST] = (rows == spans[:, o.LEAST]).sum(axis=0)
+            spans[:, o.AT_GREATEST] = (rows == spans[:, o.GREATEST]).sum(axis=0)
+        copy = type(self)(**self.get_params(deep=False))
+        copy._labels, copy._schema, copy._started = self._labels, self._schema, True
+        copy._take(window, self._schema)
+        return copy
+
+    def _become(self, other: "WindowKNN") -> None:
+        """Go on with the window of a copy."""
+        self._window, self._sparse = other._window, None
 
     def _blank(self, schema: Schema, n: int) -> State:
         """Make tables with room for n rows: four tiles or the next power of two, at most a full window."""
@@ -214,12 +324,20 @@ class WindowKNN(Classifier):
         )  # fmt: skip
 
     def _run(self, desk: o.Desk, X: Floats, y: Ints, w: Floats, events: Ints, out: Floats, known: int) -> None:
-        if self.precision == "float32":
-            X = np.clip(X, -_LARGEST_SINGLE, _LARGEST_SINGLE).astype(np.float32)
         routine: Any = play
-        tables = (self._window[name] for name in _TABLES)
         sieve = self._sieve(len(desk.moments), asked=int((events >= 0).sum()))
-        routine(*tables, self._nominal, *desk, *sieve, self._rules, X, y, w, events, out, known)
+        routine(*self._parts(), *desk, *sieve, self._rules, self._as_kept(X), y, w, events, out, known)
+
+    def _parts(self) -> o.Window:
+        """Give the tables as the compiled code wants them."""
+        ring, codes, voices, spans, head = (self._window[name] for name in _TABLES)
+        return o.Window(ring, codes, voices, spans, head, self._nominal)
+
+    def _as_kept(self, X: Floats) -> NDArray[Any]:
+        """Give rows in the precision of the window."""
+        if self.precision == "float64":
+            return X
+        return np.clip(X, -_LARGEST_SINGLE, _LARGEST_SINGLE).astype(np.float32)
 
     def _sieve(self, queries: int, asked: int) -> sieve_jit.Sieve:
         """Make a sieve (see Sieve in sieve_jit.py) for a call with many queries in wide rows of numbers; else none."""
@@ -279,6 +397,32 @@ class WindowKNN(Classifier):
             o.AT_LEAST: (rows == least).sum(axis=0), o.AT_GREATEST: (rows == greatest).sum(axis=0),
         }  # fmt: skip
         return all(np.array_equal(spans[:, at], values) for at, values in held.items())
+
+
+def _lacks(X: Rows) -> bool:
+    return isinstance(X, np.ndarray) and bool(np.isnan(X).any())
+
+
+def _dense(X: Rows) -> Floats:
+    return X if isinstance(X, np.ndarray) else np.ascontiguousarray(X.toarray())
+
+
+def _dense_rows(kept: State, d: int) -> Floats:
+    """Give the rows of a sparse window as dense ones, in the order of their slots."""
+    n = len(kept["codes"])
+    rows = np.zeros((n, d))
+    rows[np.repeat(np.arange(n), np.diff(kept["starts"])), kept["columns"]] = kept["values"]
+    return rows
+
+
+def _row_of(window: State, s: int, d: int) -> Floats:
+    """Give the row of a slot."""
+    if "ring" in window:
+        ring = window["ring"]
+        return np.asarray(ring[s // ring.shape[2], :, s % ring.shape[2]], dtype=np.float64)
+    row, part = np.zeros(d), slice(*window["starts"][s : s + 2])
+    row[window["columns"][part]] = window["values"][part]
+    return row
 
 
 def _nominal(schema: Schema) -> Ints:

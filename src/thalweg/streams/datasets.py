@@ -19,15 +19,17 @@ __all__ = ["DATASETS", "Dataset", "dataset_path", "find_entry", "find_file", "fo
 
 VARIABLE = "THALWEG_DATA"
 
-_MOST_CELLS = 10_000_000  # a sparse matrix with more cells is not made dense
+_MOST_CELLS = 10_000_000  # a sparse matrix with more cells gives sparse rows
 
 
 def load_dataset(
-    name: str, limit: int | None = None, *, download: bool = False, **options: Any
+    name: str, limit: int | None = None, *, download: bool = False, sparse: bool | None = None, **options: Any
 ) -> "FileStream | ArrayStream":
     """Open a data set by name; options are those of the stream that reads it, such as ``drop``.
 
     download: get it from OpenML where it is not there yet. Nothing is ever downloaded without this.
+    sparse: give sparse rows (a SciPy ``csr_array``) or dense ones; None: sparse ones where the file (.npz, .libsvm)
+    holds them and they would be more than ten million numbers as dense ones.
 
     >>> load_dataset("electrcity")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
@@ -36,8 +38,14 @@ def load_dataset(
     """
     dataset = find_entry(name)
     flag("download", download)
-    _refuse_sparse(dataset)
+    if sparse is not None:
+        flag("sparse", sparse)
     path = get_dataset(name) if download and find_file(dataset) is None else dataset_path(name)
+    if path.suffix in (".npz", ".libsvm"):
+        wide = dataset.sparse and dataset.rows * dataset.features > _MOST_CELLS
+        options["sparse"] = wide if sparse is None else sparse
+    elif sparse:
+        raise ValueError(f"sparse must be False for data set {name!r}: {path.name} is read as dense rows, got True")
     if path.suffix == ".npz":
         return _from_npz(dataset, path, limit, options)
     from thalweg.streams.files import open_file
@@ -199,13 +207,6 @@ def _columns(dataset: Dataset, path: Path) -> dict[str, Any]:
     return {"target": target, **({"drop": drop} if drop else {})}
 
 
-def _refuse_sparse(dataset: Dataset) -> None:
-    if dataset.sparse and dataset.rows * dataset.features > _MOST_CELLS:
-        raise ValueError(
-            f"data set {dataset.name!r} is sparse ({dataset.features:,} features): it comes with the sparse learners"
-        )
-
-
 def _from_npz(dataset: Dataset, path: Path, limit: int | None, options: dict[str, Any]) -> "ArrayStream":
     import numpy as np
 
@@ -218,9 +219,11 @@ def _from_npz(dataset: Dataset, path: Path, limit: int | None, options: dict[str
         if X is None:
             from scipy.sparse import load_npz
 
-            X = load_npz(path).toarray()
+            X = load_npz(path)
+        else:
+            X = X.reshape(len(X), -1)
     except (OSError, ValueError, KeyError, EOFError, BadZipFile):
         raise ValueError(f"{path.name} must be an NPZ file with X and y: it is none, or damaged, or cut off") from None
-    stream = ArrayStream(X.reshape(len(X), -1), y, limit=limit, **options)
+    stream = ArrayStream(X, y, limit=limit, **options)
     stream.name = dataset.name
     return stream

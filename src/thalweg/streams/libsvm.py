@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import Any, final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from thalweg.core.chunk import Chunk
-from thalweg.core.params import shown, whole
+from thalweg.core.params import flag, shown, whole
 from thalweg.core.schema import Schema
 from thalweg.streams.blocks import Block, BlockStream, Mark, check_path
 from thalweg.streams.lines import lines_from
@@ -22,10 +23,11 @@ _MOST = 10_000_000
 
 @final
 class LibSVMStream(BlockStream):
-    r"""The records of a LIBSVM file as dense rows, in order; .gz, .bz2, .zst are unpacked on the way.
+    r"""The records of a LIBSVM file, in order; .gz, .bz2, .zst are unpacked on the way.
 
     path: the file. n_features: the largest index (indices begin at 1); None: found by reading the file once before.
-    on_bad_row, quarantine, limit: see ``CSVStream``. Labels are whole numbers where all are, else numbers or text.
+    on_bad_row, quarantine, limit: see ``CSVStream``. sparse: give sparse rows, not dense ones.
+    Labels are whole numbers where all are, else numbers or text.
 
     >>> from pathlib import Path; from tempfile import mkdtemp
     >>> path = Path(mkdtemp()) / "small.libsvm"
@@ -43,8 +45,11 @@ class LibSVMStream(BlockStream):
         on_bad_row: str = "raise",
         quarantine: str | os.PathLike[str] | None = None,
         limit: int | None = None,
+        sparse: bool = False,
     ) -> None:
         self.path = check_path(path)
+        flag("sparse", sparse)
+        self.sparse = sparse
         if n_features is not None:
             whole("n_features", n_features, least=1, most=_MOST)
         self._set_limit(limit)
@@ -99,7 +104,10 @@ class LibSVMStream(BlockStream):
                 yield self._block(block, rows, bads)
 
     def _block(self, lines: list[tuple[int, int, bytes]], rows: int, bads: int) -> Block:
-        X = np.zeros((len(lines), self._schema.n_features))
+        width = self._schema.n_features
+        columns: list[int] = []
+        values: list[float] = []
+        ends = [0]
         y: list[Any] = []
         bad: list[Bad] = []
         for _, number, text in lines:
@@ -108,16 +116,29 @@ class LibSVMStream(BlockStream):
                 if not label:
                     continue  # a comment
                 value = self._label(label)
-                if pairs and pairs[-1][0] > X.shape[1]:
-                    raise ValueError(f"must have indices from 1 to {X.shape[1]}, got {pairs[-1][0]}")
+                if pairs and pairs[-1][0] > width:
+                    raise ValueError(f"must have indices from 1 to {width}, got {pairs[-1][0]}")
             except ValueError as error:
                 shown_text = text.decode("utf-8", "replace")
                 bad.append(Bad(len(y), number, shown_text, f"line {number} of {self._name} {error}"))
                 continue
             for i, v in pairs:
-                X[len(y), i - 1] = v
+                columns.append(i - 1)
+                values.append(v)
+            ends.append(len(columns))
             y.append(value)
-        return Block(Chunk(X[: len(y)], label_column(y)), (rows, bads, lines[0][0], lines[0][1]), bad)
+        X = self._rows_of(np.array(values), np.array(columns, dtype=np.int64), np.array(ends))
+        return Block(Chunk(X, label_column(y)), (rows, bads, lines[0][0], lines[0][1]), bad)
+
+    def _rows_of(self, values: NDArray[np.float64], columns: NDArray[np.int64], ends: NDArray[np.int64]) -> Any:
+        shape = len(ends) - 1, self._schema.n_features
+        if self.sparse:
+            from scipy.sparse import csr_array
+
+            return csr_array((values, columns, ends), shape=shape)
+        X = np.zeros(shape)
+        X[np.repeat(np.arange(shape[0]), np.diff(ends)), columns] = values
+        return X
 
     def _label(self, word: str) -> Any:
         if self._kind not in ("whole", "number"):

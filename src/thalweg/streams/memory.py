@@ -1,4 +1,4 @@
-"""Records that are in memory already: arrays and frames."""
+"""Records that are in memory already: arrays, sparse matrices and frames."""
 
 from typing import Any, final
 
@@ -8,22 +8,23 @@ from numpy.typing import NDArray
 from thalweg.core import door
 from thalweg.core.chunk import Chunk
 from thalweg.core.labels import Labels
-from thalweg.core.params import shown
+from thalweg.core.params import flag, shown
 from thalweg.core.protocols import State
 from thalweg.core.schema import Schema
 from thalweg.streams.columns import label_array, listed, refuse_schema, seconds
-from thalweg.streams.source import Source
+from thalweg.streams.source import Source, csr
 
 
 @final
 class ArrayStream(Source):
-    """The rows of an array or a frame (pandas, polars, Arrow), in order. Nothing is copied as a whole.
+    """The rows of an array, a SciPy sparse matrix or a frame (pandas, polars, Arrow), in order.
 
-    Chunks are copies: whoever changes one leaves the array as it is.
+    Nothing is copied as a whole. Chunks are copies: whoever changes one leaves the array as it is.
 
     X: rows; integers are kept as they are and become float64 as they are read. y: a label for each row, or the name
     of the frame's column with the labels. schema: features and classes that are known beforehand.
     time, label_time: when each record, or its label, was seen; numbers are seconds. limit: rows, None: all.
+    sparse: give sparse rows, or dense ones, whatever X is; None: sparse where X is.
 
     >>> stream = ArrayStream([[1.0, 2.0], [3.0, 4.0]], ["no", "yes"])
     >>> stream.read(1).y.tolist(), stream.read(5).X.tolist(), stream.read(1)
@@ -39,22 +40,30 @@ class ArrayStream(Source):
         time: Any = None,
         label_time: Any = None,
         limit: int | None = None,
+        sparse: bool | None = None,
     ) -> None:
         self._set_limit(limit)
         refuse_schema(schema)
+        self.sparse = door.is_sparse(X)
+        if sparse is not None:
+            flag("sparse", sparse)
+            self.sparse = sparse
         if isinstance(y, str):
             X, y = _apart(X, y)
         self._schema: Schema
         if type(X) is np.ndarray and X.dtype.kind in "biu" and X.ndim == 2 and schema is None:
             self.X, self._schema = X, Schema.numeric(X.shape[1])
         else:
-            self.X, self._schema = door.rows(X, schema, missing=True, learning=True)
+            self.X, self._schema = door.rows(X, schema, missing=True, learning=True, sparse=True)
+        if self.sparse and self._schema.nominal_codes:
+            raise ValueError("sparse must be False where features are nominal, got True")
+        n = self.X.shape[0]
         self.y = label_array(y)
-        if len(self.y) != len(self.X):
-            raise ValueError(f"y must hold a label for each of the {len(self.X)} rows of X, got {len(self.y)}")
+        if len(self.y) != n:
+            raise ValueError(f"y must hold a label for each of the {n} rows of X, got {len(self.y)}")
         Labels(self._schema.classes).read(self.y)
-        self.time = _times(time, "time", len(self.X))
-        self.label_time = _times(label_time, "label_time", len(self.X))
+        self.time = _times(time, "time", n)
+        self.label_time = _times(label_time, "label_time", n)
         self._at = 0
 
     @property
@@ -75,9 +84,16 @@ class ArrayStream(Source):
             return None
         part = slice(self._at, self._at + n)
         times = (None if t is None else t[part].copy() for t in (self.time, self.label_time))
-        chunk = Chunk(self.X[part].astype(np.float64, order="C"), self.y[part].copy(), None, *times)
+        chunk = Chunk(self._taken(self.X[part]), self.y[part].copy(), None, *times)
         self._at += len(chunk)
         return chunk
+
+    def _taken(self, X: Any) -> Any:
+        """Copy rows in the form asked for."""
+        if not isinstance(X, np.ndarray):
+            return X.copy() if self.sparse else X.toarray()
+        rows = X.astype(np.float64, order="C")
+        return door.sparse_rows(csr(rows), self._schema) if self.sparse else rows
 
     def _tables(self) -> State:
         return {}

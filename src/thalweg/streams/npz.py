@@ -11,11 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thalweg.core.chunk import Chunk
-from thalweg.core.params import shown
+from thalweg.core.params import flag, shown
 from thalweg.core.schema import Feature, Schema
 from thalweg.streams.blocks import Block, BlockStream, Mark, check_path
 from thalweg.streams.columns import refuse_schema
 from thalweg.streams.quarantine import Bad, check_ways
+from thalweg.streams.source import csr
 
 _CELLS = 1 << 20  # numbers turned into rows at a time
 _DAMAGE = (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError)
@@ -46,10 +47,11 @@ class _Member:
 class NPZStream(BlockStream):
     """The rows of an .npz file with the arrays X (of any shape: a record is flattened) and y, in order.
 
-    A CSR matrix as SciPy saves it (data, indices, indptr, shape), with y beside it, gives dense rows. path: the file.
-    target: the name of the array with the labels. schema: features that are known beforehand, one for each column of X
-    (nominal ones are codes), and the classes that a record may have. on_bad_row, quarantine, limit: see ``CSVStream``;
-    a record is bad that has no label, a label beyond the schema's classes, or a code beyond a nominal feature's values.
+    A CSR matrix as SciPy saves it (data, indices, indptr, shape), with y beside it, gives dense rows, or sparse ones
+    with sparse=True. path: the file. target: the name of the array with the labels. schema: features that are known
+    beforehand, one for each column of X (nominal ones are codes), and the classes that a record may have.
+    on_bad_row, quarantine, limit: see ``CSVStream``; a record is bad that has no label, a label beyond the schema's
+    classes, or a code beyond a nominal feature's values.
 
     >>> from pathlib import Path; from tempfile import mkdtemp
     >>> path = Path(mkdtemp()) / "images.npz"
@@ -67,9 +69,14 @@ class NPZStream(BlockStream):
         on_bad_row: str = "raise",
         quarantine: str | os.PathLike[str] | None = None,
         limit: int | None = None,
+        sparse: bool = False,
     ) -> None:
         self.path = check_path(path)
         refuse_schema(schema)
+        flag("sparse", sparse)
+        self.sparse = sparse
+        if sparse and schema is not None and schema.nominal_codes:
+            raise ValueError("sparse must be False where features are nominal, got True")
         if not isinstance(target, str):
             raise TypeError(f"target must name an array, got {target!r}")
         self._set_limit(limit)
@@ -154,19 +161,23 @@ class NPZStream(BlockStream):
                 parts = [_Member(archive, n) for n in ("data", "indices")] if self._sparse else []
                 for start in range(0, self._rows, step):
                     n = min(step, self._rows - start)
-                    X = self._dense_rows(parts, start, n) if dense is None else dense.take(n)
+                    X: Any = self._csr_rows(parts, start, n) if dense is None else dense.take(n)
                     if start < at:
                         continue
-                    block = self._block(X.reshape(n, -1).astype(np.float64), (rows, bads, start, 0))
+                    if dense is not None:
+                        X = X.reshape(n, -1).astype(np.float64)
+                    if self.sparse == isinstance(X, np.ndarray):
+                        X = csr(X) if self.sparse else X.toarray()
+                    block = self._block(X, (rows, bads, start, 0))
                     rows, bads = rows + len(block.chunk), bads + len(block.bad)
                     yield block
         except _DAMAGE:
             raise ValueError(f"{self._name} cannot be read: the file is damaged or cut off") from None
 
-    def _block(self, X: NDArray[np.float64], mark: Mark) -> Block:
+    def _block(self, X: Any, mark: Mark) -> Block:
         """Take the bad records out."""
         start = mark[2]
-        part = slice(start, start + len(X))
+        part = slice(start, start + X.shape[0])
         wrong = self._wrong_codes(X)
         bad = self._unlabelled[part] | self._foreign[part] | (wrong >= 0)
         if not bad.any():
@@ -177,14 +188,15 @@ class NPZStream(BlockStream):
         for r in np.flatnonzero(bad).tolist():
             f = int(wrong[r])
             code = None if f < 0 else (self._schema.features[f], float(X[r, f]))
-            text = shown([*X[r, :20].tolist(), self._y[start + r].item()], 400)
+            values = X[r, :20] if isinstance(X, np.ndarray) else X[[r], :20].toarray()[0]
+            text = shown([*values.tolist(), self._y[start + r].item()], 400)
             found.append(Bad(int(before[r]), start + r + 1, text, self._reason(start + r, code)))
         return Block(Chunk(X[good], self._y[part][good]), mark, found)
 
-    def _wrong_codes(self, X: NDArray[np.float64]) -> NDArray[np.int64]:
+    def _wrong_codes(self, X: Any) -> NDArray[np.int64]:
         """Give for each record the first nominal feature whose code stands for no value; -1: there is none."""
-        wrong = np.full(len(X), -1)
-        if self._given_schema is None:
+        wrong = np.full(X.shape[0], -1)
+        if self._given_schema is None or self.sparse:
             return wrong
         for f in range(self._width - 1, -1, -1):
             feature = self._schema.features[f]
@@ -206,13 +218,16 @@ class NPZStream(BlockStream):
         below = "" if feature.open else f" and below {feature.cardinality}"
         return f"{here} must have a whole code from 0{below} in feature {feature.name!r}, got {value:g}"
 
-    def _dense_rows(self, parts: list[_Member], start: int, n: int) -> NDArray[np.float64]:
+    def _csr_rows(self, parts: list[_Member], start: int, n: int) -> Any:
+        from scipy.sparse import csr_array
+
         starts = self._starts[start : start + n + 1]
         values, columns = (p.take(int(starts[-1] - starts[0])) for p in parts)
         if len(columns) and not (0 <= columns.min() and columns.max() < self._width):
             raise ValueError("an index beyond the width")
-        X = np.zeros((n, self._width))
-        np.add.at(X, (np.repeat(np.arange(n), np.diff(starts)), columns), values)
+        entries = values.astype(np.float64), columns.astype(np.int64), starts - starts[0]
+        X = csr_array(entries, shape=(n, self._width))
+        X.sum_duplicates()
         return X
 
 

@@ -129,7 +129,7 @@ class Source(ABC):
 
     def _empty(self) -> Chunk:
         X = np.empty((0, self.schema.n_features))
-        return Chunk(_sparse(X) if self.sparse else X, np.empty(0, dtype=np.int64))
+        return Chunk(csr(X) if self.sparse else X, np.empty(0, dtype=np.int64))
 
     # -- position -----------------------------------------------------------------------------------------------------
 
@@ -179,7 +179,12 @@ class Source(ABC):
         return f"{type(self).__name__}({', '.join(parts)})"
 
 
-def _sparse(X: NDArray[np.float64]) -> Any:
+def csr(X: NDArray[np.float64]) -> Any:
+    """Make rows sparse.
+
+    >>> csr(np.eye(3)).nnz
+    3
+    """
     from scipy.sparse import csr_array
 
     return csr_array(X)

@@ -1,0 +1,265 @@
+"""Nearest neighbours behind a projection: a window of few columns, however many the records have."""
+
+from typing import Any, Literal, final
+
+from thalweg.core.classifier import Classifier
+from thalweg.detectors.detector import Detector
+from thalweg.neighbours.bagged import BaggedKNN
+from thalweg.neighbours.knn import NEIGHBOURS, WindowKNN
+from thalweg.neighbours.sam_knn import SamKNN
+from thalweg.projections.by_name import make_projection
+from thalweg.projections.pca import PCAProjection
+from thalweg.projections.projected import Compressed
+from thalweg.projections.projection import Projection
+from thalweg.projections.random_matrices import HashProjection
+
+
+class _Neighbours(Compressed):
+    """A window of projected rows."""
+
+    bounded = True
+
+    def _make_learner(self) -> Classifier:
+        return WindowKNN(**self._some(NEIGHBOURS))
+
+
+@final
+class CompressedKNN(_Neighbours):
+    """Nearest neighbours behind a random projection (CS-kNN): thousands of features cost no more than p.
+
+    p: columns that remain. epsilon: in place of p, the share by which a squared distance between any two rows of the
+    window may change; p follows from it. Neither: 40.
+    projection: a projection or its name: "gaussian", "bernoulli", "very-sparse", "fourier".
+    k, window, metric, ties, weights, scale, precision: see WindowKNN. seed: for the matrix.
+
+    Memory: window × p, and the matrix (``memory()`` tells them apart), which is drawn anew when a model is loaded.
+
+    Reference: M. Bahri, A. Bifet, S. Maniu, R. de Mello, N. Tziortziotis, "Compressed k-nearest neighbors ensembles for
+    evolving data streams", ECAI 2020.
+
+    >>> from thalweg import CompressedKNN, Text
+    >>> chunk = Text(words=1000, seed=1).read(5_000)
+    >>> learner = CompressedKNN(k=5, p=40)
+    >>> proba = learner.test_then_train(chunk.X, chunk.y)
+    >>> bool((learner.classes_[proba.argmax(axis=1)] == chunk.y).mean() > 0.7)
+    True
+    """
+
+    __slots__ = ()
+
+    projection: str | Projection
+    seed: int
+
+    def __init__(
+        self,
+        *,
+        k: int = 5,
+        window: int = 1000,
+        p: int | None = None,
+        epsilon: float | None = None,
+        projection: str | Projection = "gaussian",
+        metric: Literal["euclidean", "manhattan", "hamming", "cosine"] = "euclidean",
+        ties: Literal["all", "k"] = "all",
+        weights: Literal["uniform", "distance"] = "uniform",
+        scale: Literal["window", "online"] | None = "window",
+        precision: Literal["float64", "float32"] = "float64",
+        seed: int = 1,
+    ) -> None:
+        super().__init__(
+            k=k, window=window, p=p, epsilon=epsilon, projection=projection, metric=metric, ties=ties, weights=weights,
+            scale=scale, precision=precision, seed=seed,
+        )  # fmt: skip
+
+    def _make_projection(self) -> Projection:
+        return make_projection("projection", self.projection, **self._size(), seed=self.seed)
+
+
+@final
+class HashedKNN(_Neighbours):
+    """Nearest neighbours behind the hashing trick (HT-kNN): each feature is added to, or taken from, one of p columns.
+
+    p: columns that remain. epsilon, k, window, metric, ties, weights, scale, precision: see CompressedKNN.
+    binary: a value other than 0 counts 1, as in MOA's filter. seed: for the hash.
+
+    >>> from thalweg import HashedKNN, Text
+    >>> chunk = Text(words=1000, seed=1).read(5_000)
+    >>> learner = HashedKNN(p=40)
+    >>> proba = learner.test_then_train(chunk.X, chunk.y)
+    >>> bool((learner.classes_[proba.argmax(axis=1)] == chunk.y).mean() > 0.65)
+    True
+    """
+
+    __slots__ = ()
+
+    def __init__(
+        self,
+        *,
+        k: int = 5,
+        window: int = 1000,
+        p: int | None = None,
+        epsilon: float | None = None,
+        binary: bool = False,
+        metric: Literal["euclidean", "manhattan", "hamming", "cosine"] = "euclidean",
+        ties: Literal["all", "k"] = "all",
+        weights: Literal["uniform", "distance"] = "uniform",
+        scale: Literal["window", "online"] | None = "window",
+        precision: Literal["float64", "float32"] = "float64",
+        seed: int = 1,
+    ) -> None:
+        super().__init__(
+            k=k, window=window, p=p, epsilon=epsilon, binary=binary, metric=metric, ties=ties, weights=weights,
+            scale=scale, precision=precision, seed=seed,
+        )  # fmt: skip
+
+    def _make_projection(self) -> Projection:
+        return HashProjection(**self._some(("binary", "seed")), **self._size())
+
+
+@final
+class PCAKNN(_Neighbours):
+    """Nearest neighbours behind principal components that follow the stream (PCA-kNN).
+
+    p: components. epsilon, k, window, metric, ties, weights, scale, precision: see CompressedKNN.
+    amnesia, centre: see PCAProjection. Rows stay in the window as they were projected when they came.
+
+    >>> from thalweg import PCAKNN, Text
+    >>> chunk = Text(words=500, seed=1).read(3_000)
+    >>> learner = PCAKNN(p=10)
+    >>> proba = learner.test_then_train(chunk.X, chunk.y)
+    >>> bool((learner.classes_[proba.argmax(axis=1)] == chunk.y).mean() > 0.7)
+    True
+    """
+
+    __slots__ = ()
+
+    def __init__(
+        self,
+        *,
+        k: int = 5,
+        window: int = 1000,
+        p: int | None = None,
+        epsilon: float | None = None,
+        amnesia: float = 2.0,
+        centre: bool = True,
+        metric: Literal["euclidean", "manhattan", "hamming", "cosine"] = "euclidean",
+        ties: Literal["all", "k"] = "all",
+        weights: Literal["uniform", "distance"] = "uniform",
+        scale: Literal["window", "online"] | None = "window",
+        precision: Literal["float64", "float32"] = "float64",
+    ) -> None:
+        super().__init__(
+            k=k, window=window, p=p, epsilon=epsilon, amnesia=amnesia, centre=centre, metric=metric, ties=ties,
+            weights=weights, scale=scale, precision=precision,
+        )  # fmt: skip
+
+    def _make_projection(self) -> Projection:
+        return PCAProjection(**self._some(("amnesia", "centre")), **self._size())
+
+
+@final
+class CompressedBaggedKNN(Compressed):
+    """Bagged nearest neighbours behind one random projection (CS-kNN under leveraging bagging).
+
+    size, rate, drift, k, window, metric, ties, weights, scale, precision: see BaggedKNN. p, epsilon, projection: see
+    CompressedKNN. seed: for the matrix and the draws. The members hardly differ; CompressedBagging gives each its own
+    matrix, which helps much more.
+
+    >>> from thalweg import CompressedBaggedKNN, Text
+    >>> chunk = Text(words=1000, seed=1).read(3_000)
+    >>> learner = CompressedBaggedKNN(p=40)
+    >>> proba = learner.test_then_train(chunk.X, chunk.y)
+    >>> bool((learner.classes_[proba.argmax(axis=1)] == chunk.y).mean() > 0.65)
+    True
+    """
+
+    bounded = True
+
+    __slots__ = ()
+
+    projection: str | Projection
+    seed: int
+
+    def __init__(
+        self,
+        *,
+        size: int = 10,
+        rate: float = 6.0,
+        drift: str | Detector | None = "adwin",
+        k: int = 5,
+        window: int = 1000,
+        p: int | None = None,
+        epsilon: float | None = None,
+        projection: str | Projection = "gaussian",
+        metric: Literal["euclidean", "manhattan", "hamming", "cosine"] = "euclidean",
+        ties: Literal["all", "k"] = "all",
+        weights: Literal["uniform", "distance"] = "uniform",
+        scale: Literal["window", "online"] | None = "window",
+        precision: Literal["float64", "float32"] = "float64",
+        seed: int = 1,
+    ) -> None:
+        super().__init__(
+            size=size, rate=rate, drift=drift, k=k, window=window, p=p, epsilon=epsilon, projection=projection,
+            metric=metric, ties=ties, weights=weights, scale=scale, precision=precision, seed=seed,
+        )  # fmt: skip
+
+    @property
+    def replacements(self) -> list[int]:
+        """How often each member was replaced so far."""
+        inner: Any = self._inner if self._started else self._make_learner()
+        return list(inner.replacements)
+
+    def _make_projection(self) -> Projection:
+        return make_projection("projection", self.projection, **self._size(), seed=self.seed)
+
+    def _make_learner(self) -> Classifier:
+        return BaggedKNN(**self._some((*NEIGHBOURS, "size", "rate", "drift", "seed")))
+
+
+@final
+class CompressedSamKNN(Compressed):
+    """Neighbours with a short-term and a long-term memory behind a random projection (CS-samkNN).
+
+    k, window, ltm_share, min_stm, recalculate, weights, scale: see SamKNN. p, epsilon, projection: see CompressedKNN.
+    seed: for the matrix and the clusterings.
+
+    >>> from thalweg import CompressedSamKNN, Text
+    >>> chunk = Text(words=500, seed=1).read(3_000)
+    >>> learner = CompressedSamKNN(p=40)
+    >>> proba = learner.test_then_train(chunk.X, chunk.y)
+    >>> bool((learner.classes_[proba.argmax(axis=1)] == chunk.y).mean() > 0.65)
+    True
+    """
+
+    bounded = True
+
+    __slots__ = ()
+
+    projection: str | Projection
+    seed: int
+
+    def __init__(
+        self,
+        *,
+        k: int = 5,
+        window: int = 1000,
+        p: int | None = None,
+        epsilon: float | None = None,
+        projection: str | Projection = "gaussian",
+        ltm_share: float = 0.4,
+        min_stm: int = 50,
+        recalculate: bool = False,
+        weights: Literal["distance", "uniform"] = "distance",
+        scale: Literal["online"] | None = None,
+        seed: int = 1,
+    ) -> None:
+        super().__init__(
+            k=k, window=window, p=p, epsilon=epsilon, projection=projection, ltm_share=ltm_share, min_stm=min_stm,
+            recalculate=recalculate, weights=weights, scale=scale, seed=seed,
+        )  # fmt: skip
+
+    def _make_projection(self) -> Projection:
+        return make_projection("projection", self.projection, **self._size(), seed=self.seed)
+
+    def _make_learner(self) -> Classifier:
+        own = ("k", "window", "ltm_share", "min_stm", "recalculate", "weights", "scale", "seed")
+        return SamKNN(**self._some(own))

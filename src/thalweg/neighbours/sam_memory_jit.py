@@ -1,0 +1,370 @@
+"""The two memories in one table, the distances of a row from both, and the nearest rows.
+
+The long-term memory takes the first L columns, in no order; then come free ones; from START on the short-term memory,
+oldest first. Rows pass from the one to the other by a move to the left, mostly by none. d features, C columns,
+J candidates for the length of the short-term memory: all of it, the newer half, the newest quarter, …
+
+| table  | shape | dtype   | meaning                                                                                   |
+| rows   | d × C | float64 | the rows of both memories, times their scale; the values of a feature side by side        |
+| codes  | C     | int64   | their classes                                                                             |
+| marks  | C     | int64   | bits of a short-term row: was it right by short-term, long-term, both memories; then, for |
+|        |       |         | each candidate, is it wrong if only the candidate's earlier rows are known                |
+| reach  | J × C | int64   | the number (rows are numbered as they are learned) of the oldest row that this rests on   |
+| levels | J × 2 | int64   | of a candidate: the number of its first row, how many of its rows are wrong               |
+| head   | 8     | int64   | L, START, short-term rows, the number of the first, candidates that are tracked, how many |
+|        |       |         | of the short-term rows were right by short-term, long-term, both                          |
+| spans  | d × 4 | float64 | of a number: values seen, their mean, squared deviations; what it is multiplied by        |
+| seeds  | 1     | uint64  | random numbers, to draw the first centres of a compression                                |
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thalweg.jit.compile import called, inlined
+from thalweg.jit.random import Seeds
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+LONG, START, SIZE, NUMBER, TRACKED, RIGHT = range(6)
+HEAD = 8
+FIRST, WRONG = range(2)
+COUNT, MEAN, SQUARES, BY = range(4)
+SPANS = 4
+K, WINDOW, MOST_LONG, LEAST_SHORT, RECALCULATE, BY_DISTANCE, SCALED = range(7)
+RULES = 7
+"""What the rules hold: k, rows in both memories, rows in the long-term one, the length that is never halved below, are
+errors always exact, does the near count more, are rows scaled."""
+SHORT, FAR, BOTH = range(3)
+"""The lists of nearest rows: in the short-term memory, in the long-term memory, in both."""
+
+BLOCK = 512  # rows that are measured together
+NEAREST = 1e-9  # the least distance by which a vote is divided
+FARTHEST = 1e150  # values beyond are taken for this where they are scaled
+TENTH = 1.21  # a change of the deviation by a tenth, squared, from which on rows are scaled anew
+
+
+class Memory(NamedTuple):
+    """The tables in one bundle, as the compiled functions hand them on."""
+
+    rows: Floats
+    codes: Ints
+    marks: Ints
+    reach: Ints
+    levels: Ints
+    head: Ints
+    spans: Floats
+    seeds: Seeds
+    nominal: Ints
+    """d: 1 for a nominal feature. It follows from the schema, and is not kept."""
+
+
+class Desk(NamedTuple):
+    """Room to look at rows; nothing of it is kept."""
+
+    query: Floats
+    """d: the row that is predicted or learned, scaled."""
+    x: Floats
+    """d: a row of the memory as a query."""
+    sums: Floats
+    """C: squared distances."""
+    near: Floats
+    """3 × k: the least of them, in each list, ascending."""
+    at: Ints
+    """3 × k: where these rows lie."""
+    found: Ints
+    """3: how many there are."""
+    said: Ints
+    """3: the class that each list votes for; -1: nobody is there."""
+    guess: Ints
+    """J: the class that each candidate votes for."""
+    oldest: Ints
+    """J: the number of the oldest row that voted."""
+    votes: Floats
+    """Classes: zero, but for a moment."""
+
+
+class Bench(NamedTuple):
+    """Room to compress; nothing of it is kept."""
+
+    x: Floats
+    """d: a row as a query (the desk's)."""
+    sums: Floats
+    """C: squared distances (the desk's)."""
+    ends: Ints
+    """Classes + 1: where each class begins among the sorted rows."""
+    old: Floats
+    """d × C: the long-term memory sorted by classes, while it is compressed."""
+    centres: Floats
+    """d × C: the centres, then copies of those that have moved."""
+    least: Floats
+    """C: how far each row is from its centre, squared."""
+    second: Floats
+    """C: how far it is at first from the nearest other centre, squared."""
+    blocks: Floats
+    """C: sums of a few of them."""
+    own: Ints
+    """C: its centre."""
+    counts: Ints
+    """C: rows of a centre."""
+    moved: Ints
+    """C: has a centre moved?"""
+    heads: Ints
+    """C: the first row of a centre; then the centres that have moved."""
+    chain: Ints
+    """C: the next row of the same centre."""
+
+
+# -- distances --------------------------------------------------------------------------------------------------------
+
+
+@called
+def measure(rows: Floats, nominal: Ints, x: Floats, first: int, end: int, sums: Floats) -> None:
+    """Measure the squared distance of x from some columns; each is added feature by feature, in one order only."""
+    d = len(x)
+    for a in range(first, end, BLOCK):
+        n = min(BLOCK, end - a)
+        s = sums[a : a + n]
+        for i in range(n):
+            s[i] = 0.0
+        f = 0
+        while f < d:
+            if f + 4 <= d and nominal[f] + nominal[f + 1] + nominal[f + 2] + nominal[f + 3] == 0:
+                add_four(s, rows[f, a : a + n], rows[f + 1, a : a + n], rows[f + 2, a : a + n], rows[f + 3, a : a + n],
+                         x[f], x[f + 1], x[f + 2], x[f + 3], n)  # fmt: skip
+                f += 4
+            elif nominal[f] != 0:
+                z, v = rows[f, a : a + n], x[f]
+                for i in range(n):
+                    s[i] += 0.0 if z[i] == v else 1.0
+                f += 1
+            else:
+                z, v = rows[f, a : a + n], x[f]
+                for i in range(n):
+                    gap = v - z[i]
+                    s[i] += gap * gap
+                f += 1
+
+
+@inlined
+def add_four(s: Floats, z0: Floats, z1: Floats, z2: Floats, z3: Floats, x0: float, x1: float, x2: float, x3: float,
+             n: int) -> None:  # fmt: skip
+    """Add the squared differences in four features."""
+    for i in range(n):
+        total = s[i]
+        gap = x0 - z0[i]
+        total += gap * gap
+        gap = x1 - z1[i]
+        total += gap * gap
+        gap = x2 - z2[i]
+        total += gap * gap
+        gap = x3 - z3[i]
+        total += gap * gap
+        s[i] = total
+
+
+# -- the nearest ------------------------------------------------------------------------------------------------------
+
+
+@called
+def collect(sums: Floats, first: int, end: int, near: Floats, at: Ints, found: int, k: int) -> int:
+    """Let columns join the list of the k nearest, the last one first; among equals whoever came first stays."""
+    p = end - 1
+    while p >= first and found < k:
+        insert(near, at, found, sums[p], p)
+        found += 1
+        p -= 1
+    if p >= first:
+        limit = near[k - 1]
+        while p >= first:
+            if sums[p] < limit:
+                insert(near, at, k - 1, sums[p], p)
+                limit = near[k - 1]
+            p -= 1
+    return found
+
+
+@inlined
+def insert(near: Floats, at: Ints, i: int, v: float, p: int) -> None:
+    """Put v into the ascending list, whose place i is free or given up."""
+    while i > 0 and near[i - 1] > v:
+        near[i], at[i] = near[i - 1], at[i - 1]
+        i -= 1
+    near[i], at[i] = v, p
+
+
+@called
+def merge(desk: Desk, k: int) -> None:
+    """Make the list of both memories from their lists; among equals the short-term memory comes first."""
+    near, at, found = desk.near, desk.at, desk.found
+    i, j, m = 0, 0, 0
+    while m < k and (i < found[SHORT] or j < found[FAR]):
+        if j >= found[FAR] or (i < found[SHORT] and near[SHORT, i] <= near[FAR, j]):
+            near[BOTH, m], at[BOTH, m] = near[SHORT, i], at[SHORT, i]
+            i += 1
+        else:
+            near[BOTH, m], at[BOTH, m] = near[FAR, j], at[FAR, j]
+            j += 1
+        m += 1
+    found[BOTH] = m
+
+
+@inlined
+def voice(far: float, by_distance: int) -> float:
+    """Give the vote of a row at this squared distance."""
+    return 1.0 / max(math.sqrt(far), NEAREST) if by_distance != 0 else 1.0
+
+
+@called
+def elect(near: Floats, at: Ints, found: int, codes: Ints, by_distance: int, votes: Floats) -> int:
+    """Give the class with most votes in a list, the first class among equals; -1 when the list is empty."""
+    for i in range(found):
+        votes[codes[at[i]]] += voice(near[i], by_distance)
+    best = -1
+    for i in range(found):
+        c = codes[at[i]]
+        if best < 0 or votes[c] > votes[best] or (votes[c] == votes[best] and c < best):
+            best = c
+    for i in range(found):
+        votes[codes[at[i]]] = 0.0
+    return best
+
+
+@inlined
+def winner(head: Ints) -> int:
+    """Give the memory that was right most often of late: short-term, then long-term, then both among equals."""
+    short, far, both = head[RIGHT + SHORT], head[RIGHT + FAR], head[RIGHT + BOTH]
+    if head[LONG] == 0 or (short >= far and short >= both):
+        return SHORT
+    return FAR if far >= both else BOTH
+
+
+@inlined
+def candidates(n: int, rules: Ints) -> int:
+    """Give how many candidates there are for n short-term rows: n, n // 2, n // 4, …"""
+    if n < 2 * rules[LEAST_SHORT] or n <= rules[K]:
+        return 0
+    count = 1
+    while n >> (count - 1) >= 2 * rules[LEAST_SHORT] and n >> count > rules[K]:
+        count += 1
+    return count
+
+
+@called
+def look(memory: Memory, desk: Desk, rules: Ints, x: Floats, n: int) -> None:
+    """Find the nearest in all memories, and what each would say; and each candidate, if x were row n of the short-term
+    memory.
+    """
+    head, k, by_distance, codes = memory.head, rules[K], rules[BY_DISTANCE], memory.codes
+    near, at, found = desk.near, desk.at, desk.found
+    start, long = head[START], head[LONG]
+    measure(memory.rows, memory.nominal, x, start, start + n, desk.sums)
+    measure(memory.rows, memory.nominal, x, 0, long, desk.sums)
+    end, m = start + n, 0
+    for j in range(candidates(n + 1, rules) - 1, -1, -1):
+        first = start + n + 1 - ((n + 1) >> j)
+        m = collect(desk.sums, first, end, near[SHORT], at[SHORT], m, k)
+        end = first
+        desk.guess[j] = elect(near[SHORT], at[SHORT], m, codes, by_distance, desk.votes)
+        desk.oldest[j] = least_of(at[SHORT], m) - start + head[NUMBER]
+    found[SHORT] = collect(desk.sums, start, end, near[SHORT], at[SHORT], m, k)
+    found[FAR] = collect(desk.sums, 0, long, near[FAR], at[FAR], 0, k)
+    merge(desk, k)
+    for i in range(3):
+        desk.said[i] = elect(near[i], at[i], found[i], codes, by_distance, desk.votes)
+
+
+@inlined
+def least_of(at: Ints, m: int) -> int:
+    """Give the first column of a list."""
+    least = at[0]
+    for i in range(1, m):
+        least = min(least, at[i])
+    return int(least)
+
+
+# -- scale ------------------------------------------------------------------------------------------------------------
+
+
+@inlined
+def scale_row(memory: Memory, rules: Ints, x: Floats, query: Floats) -> None:
+    """Write a row as it is kept and asked."""
+    for f in range(len(x)):
+        query[f] = x[f]
+        if rules[SCALED] != 0 and memory.nominal[f] == 0:
+            query[f] = max(-FARTHEST, min(FARTHEST, x[f] * memory.spans[f, BY]))
+
+
+@called
+def rescale(memory: Memory, x: Floats) -> None:
+    """Let the deviations take one more row (Welford), and scale what is kept anew where one has changed by a tenth."""
+    for f in range(len(x)):
+        if memory.nominal[f] != 0:
+            continue
+        span, v = memory.spans[f], max(-FARTHEST, min(FARTHEST, x[f]))
+        span[COUNT] += 1.0
+        gap = v - span[MEAN]
+        span[MEAN] += gap / span[COUNT]
+        span[SQUARES] += gap * (v - span[MEAN])
+        variance = span[SQUARES] / span[COUNT]
+        now = variance * span[BY] * span[BY]
+        if not 0.0 < variance < math.inf or 1.0 / TENTH <= now <= TENTH:
+            continue
+        by = max(1.0 / FARTHEST, min(FARTHEST, 1.0 / math.sqrt(variance)))
+        ratio, row, head = by / span[BY], memory.rows[f], memory.head
+        for i in range(head[START] + head[SIZE]):
+            row[i] = max(-FARTHEST, min(FARTHEST, row[i] * ratio))
+        span[BY] = by
+
+
+# -- moving rows ------------------------------------------------------------------------------------------------------
+
+
+@inlined
+def take_column(rows: Floats, i: int, x: Floats) -> None:
+    """Copy a column out."""
+    for f in range(len(x)):
+        x[f] = rows[f, i]
+
+
+@inlined
+def remove(memory: Memory, i: int, last: int) -> None:
+    """Let the last column take the place of column i."""
+    for f in range(len(memory.rows)):
+        memory.rows[f, i] = memory.rows[f, last]
+    memory.codes[i] = memory.codes[last]
+
+
+@called
+def move_left(memory: Memory, to: int, first: int, n: int, short: bool) -> None:
+    """Move n columns to the left; with all that is known of them if they stay in the short-term memory."""
+    if to == first:
+        return
+    for f in range(len(memory.rows)):
+        row = memory.rows[f]
+        for i in range(n):
+            row[to + i] = row[first + i]
+    for i in range(n):
+        memory.codes[to + i] = memory.codes[first + i]
+    if short:
+        for i in range(n):
+            memory.marks[to + i] = memory.marks[first + i]
+        for j in range(memory.head[TRACKED]):
+            reach = memory.reach[j]
+            for i in range(n):
+                reach[to + i] = reach[first + i]
+
+
+@called
+def leave_short(memory: Memory, n: int) -> None:
+    """Let the oldest n rows leave the short-term memory, and its histories."""
+    head = memory.head
+    for i in range(head[START], head[START] + n):
+        for m in range(3):
+            head[RIGHT + m] -= (memory.marks[i] >> m) & 1
+    head[START] += n
+    head[SIZE] -= n
+    head[NUMBER] += n

@@ -1,0 +1,1 @@
+"""Fewer columns that keep distances: random projections, hashing, principal components that move."""

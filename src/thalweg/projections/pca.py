@@ -1,0 +1,101 @@
+"""Incremental principal components."""
+
+from typing import Any, ClassVar, final
+
+import numpy as np
+
+from thalweg.core import door, params
+from thalweg.core.protocols import State
+from thalweg.core.schema import Schema
+from thalweg.projections import pca_jit as jit
+from thalweg.projections.projection import Columns, Floats, Ints, Projection, cells
+
+_TABLES = ("vectors", "lengths", "mean", "count")
+
+
+@final
+class PCAProjection(Projection):
+    """The first p principal components, which follow the rows that are learned.
+
+    A row is projected by the components as they are before it is learned. What was projected earlier stays as it was.
+    amnesia: how much more the newest rows count (l): 0 all alike, 2 to 4 usual. centre: subtract the mean; rows of
+    many thousand columns, few of which are not 0, may go without. p, epsilon, points: see GaussianProjection; nothing
+    is drawn. Time for a row: proportional to p × columns.
+
+    Reference: J. Weng, Y. Zhang, W.-S. Hwang, "Candid covariance-free incremental principal component analysis", 2003.
+
+    >>> rows = np.outer([1.0, -2.0, 3.0, -4.0], [0.6, 0.8])
+    >>> PCAProjection(p=1, centre=False).learn(rows).transform([[3.0, 4.0]]).round(6).tolist()
+    [[5.0]]
+    """
+
+    moves: ClassVar[bool] = True
+
+    __slots__ = ("_tables", "amnesia", "centre")
+
+    def __init__(
+        self, *, amnesia: float = 2.0, centre: bool = True, p: int | None = None, epsilon: float | None = None,
+        points: int = 1000, seed: int = 1,
+    ) -> None:  # fmt: skip
+        params.number("amnesia", amnesia, least=0, most=1_000_000)
+        params.flag("centre", centre)
+        super().__init__(p=p, epsilon=epsilon, points=points, seed=seed)
+        self.amnesia = amnesia
+        self.centre = centre
+        self._tables: State = {}
+
+    def learn(self, X: Any) -> "PCAProjection":
+        """Let the components follow these rows."""
+        rows, schema = door.rows(X, self._schema, missing=True, learning=True, sparse=True)
+        if schema is not self._schema:
+            self.begin(schema)
+        n = rows.shape[0]
+        self.follow(rows, ~np.arange(n), np.zeros((n, self.dimension)))
+        return self
+
+    def project(self, X: Any, rows: Ints, out: Floats) -> None:
+        """Write the projections of the chosen rows of X."""
+        self.follow(X, rows, out)
+
+    def follow(self, X: Any, events: Ints, out: Floats) -> None:
+        """Project the row of each event: e ≥ 0 row e, ~e row e, which is then learned."""
+        columns, dense = self._columns, isinstance(X, np.ndarray)
+        none = np.zeros(0, dtype=np.int64)
+        ends, at, values = (none, none, np.zeros(0)) if dense else cells(X)
+        routine: Any = jit.follow
+        routine(
+            *(self._tables[name] for name in _TABLES), float(self.amnesia), self.centre, bool(columns.widths.any()),
+            np.empty((2, len(columns.keys))), columns.first, columns.widths, X if dense else np.zeros((0, 0)), ends, at,
+            values, events, out,
+        )  # fmt: skip
+
+    def _draw(self, schema: Schema, columns: Columns) -> None:
+        D, p = len(columns.keys), self.dimension
+        tables = {
+            "vectors": np.zeros((p, D)), "lengths": np.zeros(p), "mean": np.zeros(D), "count": np.zeros(1, np.int64),
+        }  # fmt: skip
+        if self._tables:
+            at, old = np.searchsorted(columns.keys, self._columns.keys), self._tables
+            tables |= {"lengths": old["lengths"], "count": old["count"]}
+            tables["vectors"][:, at], tables["mean"][at] = old["vectors"], old["mean"]
+        self._tables = tables
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the components."""
+        return sum(table.nbytes for table in self._tables.values())
+
+    def tables(self) -> State:
+        """Give the components, not copied."""
+        return self._tables
+
+    def adopt(self, tables: State, schema: Schema) -> None:
+        """Continue from what ``tables`` gave."""
+        self.begin(schema)
+        own = {name: tables[name] for name in _TABLES}
+        for name, table in self._tables.items():
+            if own[name].shape != table.shape or own[name].dtype != table.dtype or not own[name].flags.c_contiguous:
+                raise ValueError(f"its table {name!r} has another type or shape")
+            if not np.isfinite(own[name]).all():
+                raise ValueError(f"its table {name!r} holds what no projection could")
+        self._tables = own

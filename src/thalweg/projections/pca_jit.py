@@ -1,0 +1,153 @@
+"""Principal components that follow the rows (CCIPCA): one pass, no covariance matrix.
+
+| table   | shape | dtype   | meaning                                                                      |
+| vectors | p × D | float64 | the components, as long as their eigenvalues                                 |
+| lengths | p     | float64 | their lengths                                                                |
+| mean    | D     | float64 | of the rows; zeros where rows are not centred                                |
+| count   | 1     | int64   | rows learned                                                                 |
+| room    | 2 × D | float64 | for one row, and for its distance from the mean; not kept                    |
+
+J. Weng, Y. Zhang, W.-S. Hwang, "Candid covariance-free incremental principal component analysis", 2003.
+"""
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thalweg.jit.compile import called, hot, inlined
+from thalweg.projections.matrix_jit import tamed
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+_FAR = 1e50  # of a value from the mean: squares of lengths must stay finite
+
+
+@inlined
+def near(v: float) -> float:
+    """Give the number that counts for a value."""
+    return max(-_FAR, min(_FAR, v))
+
+
+@called
+def dot(a: Floats, b: Floats, in_order: bool) -> float:
+    """Give the inner product, added up in eight lanes; or in order, where columns may join between others.
+
+    Columns that join with zeros must not change any bit of the sum: at the end they do not change that of a lane.
+    """
+    n = len(a)
+    s0, s1, s2, s3, s4, s5, s6, s7 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    if in_order:
+        for i in range(n):
+            s0 += a[i] * b[i]
+        return s0
+    i = 0
+    while i + 8 <= n:
+        s0 += a[i] * b[i]
+        s1 += a[i + 1] * b[i + 1]
+        s2 += a[i + 2] * b[i + 2]
+        s3 += a[i + 3] * b[i + 3]
+        s4 += a[i + 4] * b[i + 4]
+        s5 += a[i + 5] * b[i + 5]
+        s6 += a[i + 6] * b[i + 6]
+        s7 += a[i + 7] * b[i + 7]
+        i += 8
+    s0 += a[i] * b[i] if i < n else 0.0
+    s1 += a[i + 1] * b[i + 1] if i + 1 < n else 0.0
+    s2 += a[i + 2] * b[i + 2] if i + 2 < n else 0.0
+    s3 += a[i + 3] * b[i + 3] if i + 3 < n else 0.0
+    s4 += a[i + 4] * b[i + 4] if i + 4 < n else 0.0
+    s5 += a[i + 5] * b[i + 5] if i + 5 < n else 0.0
+    s6 += a[i + 6] * b[i + 6] if i + 6 < n else 0.0
+    return ((s0 + s4) + (s1 + s5)) + ((s2 + s6) + (s3 + s7))
+
+
+@called
+def lay_out(first: Ints, widths: Ints, x: Floats, mean: Floats, u: Floats) -> None:
+    """Write a dense row, a column for each number and nominal value, to u; what is missing is the mean."""
+    for f in range(len(x)):
+        i = first[f]
+        if widths[f] == 0:
+            u[i] = mean[i] if math.isnan(x[f]) else near(x[f])
+        else:
+            for j in range(widths[f]):
+                u[i + j] = mean[i + j] if math.isnan(x[f]) else (1.0 if x[f] == j else 0.0)
+
+
+@called
+def lay_out_sparse(at: Ints, cells: Floats, u: Floats) -> None:
+    """Write a sparse row to u."""
+    for i in range(len(u)):
+        u[i] = 0.0
+    for e in range(len(at)):
+        u[at[e]] = near(tamed(cells[e], False))
+
+
+@called
+def turn(vectors: Floats, lengths: Floats, mean: Floats, in_order: bool, room: Floats, y: Floats) -> None:
+    """Project the row onto the components; nothing for those that are not there yet."""
+    x, u = room
+    for f in range(len(u)):
+        u[f] = x[f] - mean[f]
+    for i in range(len(y)):
+        y[i] = dot(u, vectors[i], in_order) / lengths[i] if lengths[i] > 0.0 else 0.0
+
+
+@called
+def learn(
+    vectors: Floats, lengths: Floats, mean: Floats, count: Ints, amnesia: float, centre: bool, in_order: bool, u: Floats
+) -> None:
+    """Let the components take one more row, that in u; u is used up."""
+    count[0] += 1
+    n = float(count[0])
+    if centre:
+        for f in range(len(u)):
+            mean[f] += (u[f] - mean[f]) / n
+            u[f] -= mean[f]
+    fade = max(0.0, min(amnesia, n - 2.0))
+    keep, take = (n - 1.0 - fade) / n, (1.0 + fade) / n
+    for i in range(min(len(vectors), count[0])):
+        v = vectors[i]
+        if i + 1 == count[0] or lengths[i] == 0.0:
+            for f in range(len(u)):
+                v[f] = u[f]
+            lengths[i] = math.sqrt(dot(v, v, in_order))
+            if lengths[i] > 0.0:
+                break
+            continue
+        along = take * (dot(u, v, in_order) / lengths[i])
+        for f in range(len(u)):
+            v[f] = keep * v[f] + along * u[f]
+        square = dot(v, v, in_order)
+        lengths[i] = math.sqrt(square)
+        if square > 0.0:
+            part = dot(u, v, in_order) / square
+            for f in range(len(u)):
+                u[f] -= part * v[f]
+        else:
+            lengths[i] = 0.0
+
+
+@hot
+def follow(
+    vectors: Floats, lengths: Floats, mean: Floats, count: Ints, amnesia: float, centre: bool, in_order: bool,
+    room: Floats, first: Ints, widths: Ints, X: Floats, ends: Ints, at: Ints, cells: Floats, events: Ints, Y: Floats,
+) -> None:  # fmt: skip
+    """Project the row of each event at its moment; an event that learns moves the components after that.
+
+    ends: empty where the rows are dense.
+    """
+    for e in range(len(events)):
+        r = events[e] if events[e] >= 0 else ~events[e]
+        if len(ends) == 0:
+            lay_out(first, widths, X[r], mean, room[0])
+        else:
+            lay_out_sparse(at[ends[r] : ends[r + 1]], cells[ends[r] : ends[r + 1]], room[0])
+        if e > 0 and events[e - 1] == r:  # predicted just before it is learned: nothing has moved
+            for i in range(Y.shape[1]):
+                Y[e, i] = Y[e - 1, i]
+        else:
+            turn(vectors, lengths, mean, in_order, room, Y[e])
+        if events[e] < 0:
+            learn(vectors, lengths, mean, count, amnesia, centre, in_order, room[0])

@@ -1,0 +1,206 @@
+"""A learner that sees records through a projection."""
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from typing import Any, final
+
+import numpy as np
+
+from thalweg.core.classifier import Classifier, Floats, Ints
+from thalweg.core.params import shown
+from thalweg.core.protocols import State
+from thalweg.core.schema import Schema
+from thalweg.projections.by_name import make_projection
+from thalweg.projections.pca import PCAProjection
+from thalweg.projections.projection import Distortion, Projection, measure_gaps, summed_up
+
+WINDOW = 1000
+"""Pairs of rows over which the distortion is measured, the last ones."""
+
+
+class Compressed(Classifier):
+    """A learner behind a projection; which ones, the class says."""
+
+    missing = "native"
+    sparse = True
+
+    __slots__ = ("_inner", "_projection", "_watch")
+
+    def __init__(self, **given: Any) -> None:
+        """Keep the parameters by name, and check them: the parts that they belong to do."""
+        for name, value in given.items():
+            setattr(self, name, value)
+        self._make_learner()
+        self._make_projection()
+
+    def _some(self, names: Sequence[str]) -> dict[str, Any]:
+        """Give some of the parameters."""
+        return {name: getattr(self, name) for name in names}
+
+    def _size(self) -> dict[str, Any]:
+        """Give the parameters that say how many columns remain; a window has so many points."""
+        given = {name: value for name, value in self.get_params(deep=False).items() if name in ("p", "epsilon")}
+        if given.get("epsilon") is not None and "window" in self._defaults():
+            given["points"] = max(2, self.get_params()["window"])
+        return given
+
+    @abstractmethod
+    def _make_projection(self) -> Projection:
+        """Make the projection, which has seen nothing."""
+
+    @abstractmethod
+    def _make_learner(self) -> Classifier:
+        """Make the learner, which has seen nothing."""
+
+    # -- looking at it ------------------------------------------------------------------------------------------------
+
+    def distortion(self) -> Distortion:
+        """Say what the projection does to distances: of each of the last 1,000 learned rows from the one before it.
+
+        >>> from thalweg import CompressedKNN, Text
+        >>> chunk = Text(words=500, seed=1).read(1_000)
+        >>> found = CompressedKNN(p=40).partial_fit(chunk.X, chunk.y).distortion()
+        >>> found.pairs, 0.9 < found.mean < 1.1
+        (999, True)
+        """
+        pairs = self._watch["gaps"][:, : int(self._watch["pairs"][0])] if self._started else np.zeros((2, 0))
+        return summed_up(pairs[0], pairs[1])
+
+    def memory(self) -> dict[str, int]:
+        """Bytes of the model, and of the projection in front of it."""
+        if not self._started:
+            return {}
+        watched = sum(self._watch[name].nbytes for name in self._watch)
+        return {"model": self._inner.state_bytes, "projection": self._projection.nbytes + watched}
+
+    @property
+    def state_bytes(self) -> int:
+        """Bytes of the model and of the projection, also where that is drawn anew after loading."""
+        return sum(self.memory().values())
+
+    def project(self, X: Any) -> Floats:
+        """Project records as the learner sees them. Changes nothing.
+
+        >>> from thalweg import CompressedKNN, Text
+        >>> chunk = Text(words=500, seed=1).read(1_000)
+        >>> CompressedKNN(p=40).partial_fit(chunk.X, chunk.y).project(chunk.X).shape
+        (1000, 40)
+        """
+        if not self._started:
+            raise ValueError(f"{type(self).__name__} has not seen a row yet: it has no projection")
+        return self._projection.transform(X)
+
+    # -- what a learner writes ----------------------------------------------------------------------------------------
+
+    def _start(self, schema: Schema) -> None:
+        projection, inner = self._make_projection(), self._make_learner()
+        projection.begin(schema)
+        inner._meet(Schema.numeric(projection.dimension))
+        self._projection, self._inner, self._watch = projection, inner, _new_watch(schema, projection)
+
+    def _play(self, X: Any, y: Ints, w: Floats, events: Ints, out: Floats, known: int) -> None:
+        inner, projection = self._inner, self._projection
+        inner._labels = self._labels  # some size their tables by them
+        if isinstance(projection, PCAProjection):  # a row looks different at each moment
+            Y = np.zeros((len(events), projection.dimension))
+            projection.follow(X, events, Y)
+            each = np.arange(len(events))
+            learns = events < 0
+            row = np.where(learns, ~events, events)
+            self._observe(X, row[learns], Y[learns])
+            own = np.zeros((len(events), out.shape[1]))
+            inner._play(Y, y[row] if len(y) else y, w[row] if len(w) else w, np.where(learns, ~each, each), own, known)
+            out[row[~learns]] = own[~learns]
+        else:
+            Y = np.zeros((X.shape[0], projection.dimension))
+            projection.project(X, np.arange(len(Y)), Y)
+            learned = ~events[events < 0]
+            self._observe(X, learned, Y[learned])
+            inner._play(Y, y, w, events, out, known)
+
+    def _observe(self, X: Any, learned: Ints, Y: Floats) -> None:
+        """Note how far each learned row is from the one before it, before and after the projection."""
+        if not len(learned):
+            return
+        watch, n = self._watch, len(learned)
+        pairs = np.empty((2, n))
+        measure_gaps(self._projection._columns, X, learned, watch["last"], pairs[0])
+        pairs[1] = ((Y - np.concatenate([watch["last_y"][None], Y[:-1]])) ** 2).sum(axis=1)
+        watch["last_y"] = Y[-1].copy()
+        if not watch["begun"][0]:
+            pairs, watch["begun"] = pairs[:, 1:], np.ones(1, dtype=np.int64)
+        kept = int(watch["pairs"][0])
+        joined = np.concatenate([watch["gaps"][:, :kept], pairs], axis=1)[:, -WINDOW:]
+        watch["gaps"][:, : joined.shape[1]] = joined
+        watch["pairs"][0] = joined.shape[1]
+
+    def _extend(self, schema: Schema) -> None:
+        last = np.concatenate([self._watch["last"], np.full(schema.n_features - len(self._watch["last"]), np.nan)])
+        self._projection.begin(schema)
+        self._watch["last"] = last
+
+    def _rehearse(self) -> None:
+        self._inner._rehearse()
+
+    def _tables(self) -> State:
+        tables = {f"watch.{name}": table for name, table in self._watch.items()}
+        tables |= {f"projection.{name}": table for name, table in self._projection.tables().items()}
+        return tables | {f"learner.{name}": table for name, table in self._inner._tables().items()}
+
+    def _adopt(self, tables: State, schema: Schema) -> None:
+        projection, inner = self._make_projection(), self._make_learner()
+        projection.adopt(_part(tables, "projection."), schema)
+        inner._settle(inner._labels, Schema.numeric(projection.dimension), _part(tables, "learner."))
+        given, watch = _part(tables, "watch."), _new_watch(schema, projection)
+        for name, table in watch.items():
+            if given[name].shape != table.shape or given[name].dtype != table.dtype:
+                raise ValueError(f"its table 'watch.{name}' has another type or shape")
+        if not 0 <= given["pairs"][0] <= WINDOW:
+            raise ValueError("its table 'watch.pairs' holds what no projection could")
+        self._projection, self._inner, self._watch = projection, inner, {name: given[name] for name in watch}
+
+
+@final
+class Projected(Compressed):
+    """Any learner behind any projection.
+
+    learner: joins with its parameters and as if it had seen nothing. projection: a projection or its name, such as
+    "gaussian(p=40)", "hash(p=100)", "pca(p=10)"; "bernoulli", "very-sparse" and "fourier" are the others.
+
+    Nominal features are a column for each value. A missing value adds nothing (behind "pca" it is the mean).
+
+    >>> from thalweg import HoeffdingTree, Projected, Text
+    >>> chunk = Text(words=500, seed=1).read(5_000)
+    >>> learner = Projected(learner=HoeffdingTree(), projection="gaussian(p=20)")
+    >>> proba = learner.test_then_train(chunk.X, chunk.y)
+    >>> bool((learner.classes_[proba.argmax(axis=1)] == chunk.y).mean() > 0.6)
+    True
+    """
+
+    __slots__ = ()
+
+    learner: Classifier
+    projection: str | Projection
+
+    def __init__(self, *, learner: Classifier, projection: str | Projection = "gaussian") -> None:
+        if not isinstance(learner, Classifier):
+            raise TypeError(f"learner must be a learner, got {shown(learner)}")
+        super().__init__(learner=learner, projection=projection)
+
+    def _make_projection(self) -> Projection:
+        return make_projection("projection", self.projection)
+
+    def _make_learner(self) -> Classifier:
+        return type(self.learner)(**self.learner.get_params(deep=False))
+
+
+def _new_watch(schema: Schema, projection: Projection) -> State:
+    """Make the tables of the distortion: the last pairs, before and after; the last row, before and after."""
+    return {
+        "gaps": np.zeros((2, WINDOW)), "pairs": np.zeros(1, dtype=np.int64), "begun": np.zeros(1, dtype=np.int64),
+        "last": np.zeros(schema.n_features), "last_y": np.zeros(projection.dimension),
+    }  # fmt: skip
+
+
+def _part(tables: State, start: str) -> State:
+    return {name.removeprefix(start): table for name, table in tables.items() if name.startswith(start)}
