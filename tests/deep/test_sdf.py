@@ -14,7 +14,8 @@ from thalweg import (
     Schema,
     StreamingDeepForest,
 )
-from thalweg.deep import cascade, outputs_jit
+from thalweg.core import steps
+from thalweg.deep import outputs_jit
 
 EAGER = {"grace_period": 20, "delta": 0.3, "tau": 0.2}
 TWO = (
@@ -111,20 +112,20 @@ def test_blocks_through_layers_are_rows_through_the_cascade(pass_on, output):
 
 
 def test_rows_are_predicted_right_before_they_are_learned():
-    steps = cascade.unroll(np.array([0, 1, ~0, ~1, 2, ~2, ~3, 3, 3]))
-    assert steps.rows.tolist() == [0, 1, 0, 1, 2, 3, 3, 3]
-    assert steps.events.tolist() == [0, 1, 2, ~2, 3, ~3, 4, ~4, 5, ~5, 6, 7]
-    assert steps.asked.tolist() == [0, 1, 4, 6, 7]
-    assert all(len(part) == 0 for part in cascade.unroll(np.zeros(0, dtype=np.int64)))
+    found = steps.unroll(np.array([0, 1, ~0, ~1, 2, ~2, ~3, 3, 3]))
+    assert found.rows.tolist() == [0, 1, 0, 1, 2, 3, 3, 3]
+    assert found.events.tolist() == [0, 1, 2, ~2, 3, ~3, 4, ~4, 5, ~5, 6, 7]
+    assert found.asked.tolist() == [0, 1, 4, 6, 7]
+    assert all(len(part) == 0 for part in steps.unroll(np.zeros(0, dtype=np.int64)))
 
 
 def test_events_are_cut_where_something_changes():
     y = np.array([0, 0, 1, 0, 2])
     events = np.array([0, ~0, 1, ~1, 2, ~2, 3, ~3, 4, ~4])
-    assert [cascade.cut(events, y, known, 100) for known in (0, 1, 2, 3)] == [2, 6, 10, 10]
-    assert cascade.cut(events, y, 3, 2) == 4
-    assert cascade.cut(np.arange(5), np.zeros(0, dtype=np.int64), 3, 2) == 5
-    assert cascade.cut(np.zeros(10_000, dtype=np.int64), y, 3, 2) == cascade.BLOCK
+    assert [steps.cut(events, y, known, 100) for known in (0, 1, 2, 3)] == [2, 6, 10, 10]
+    assert steps.cut(events, y, 3, 2) == 4
+    assert steps.cut(np.arange(5), np.zeros(0, dtype=np.int64), 3, 2) == 5
+    assert steps.cut(np.zeros(10_000, dtype=np.int64), y, 3, 2) == steps.BLOCK
 
 
 @pytest.mark.parametrize("late", [0, 1, 40])
@@ -151,7 +152,7 @@ def test_threads_and_blocks_change_nothing(monkeypatch):
     X, y = changing(9, 1_500, kinds=(None,) * 5, classes=3, every=300)
     results = []
     for jobs, block in ((1, 2_048), (4, 2_048), (2, 7)):
-        monkeypatch.setattr(cascade, "BLOCK", block)
+        monkeypatch.setattr(steps, "BLOCK", block)
         forest = small(size=20, layers=2, n_jobs=jobs)
         results.append((forest.test_then_train(X, y), forest.state()))
     for P, state in results[1:]:

@@ -237,8 +237,8 @@ def test_components_are_those_of_the_plain_method(centre, amnesia, sparse):
         one.append(projection.transform(given[[i]])[0])
         projection.learn(given[[i]])
     np.testing.assert_allclose(np.array(one[1:]), np.array(seen)[1:], atol=1e-8)
-    np.testing.assert_allclose(projection.tables()["vectors"], v, atol=1e-8)
-    np.testing.assert_allclose(projection.tables()["mean"], mean, atol=1e-10)
+    np.testing.assert_allclose(projection.tables()["vectors"][:, :21], v, atol=1e-8)
+    np.testing.assert_allclose(projection.tables()["mean"][:21], mean, atol=1e-10)
 
 
 def test_components_approach_the_eigenvectors():

@@ -22,8 +22,8 @@ class CompressedForest(Compressed):
     stream classification", IJCNN 2020.
 
     >>> from thalweg import CompressedForest, Text
-    >>> chunk = Text(words=500, seed=1).read(3_000)
-    >>> forest = CompressedForest(size=5, p=20)
+    >>> chunk = Text(words=500, seed=1).read(5_000)
+    >>> forest = CompressedForest(size=10, p=40)
     >>> proba = forest.test_then_train(chunk.X, chunk.y)
     >>> bool((forest.classes_[proba.argmax(axis=1)] == chunk.y).mean() > 0.65)
     True

@@ -124,7 +124,7 @@ class PCAKNN(_Neighbours):
 
     >>> from thalweg import PCAKNN, Text
     >>> chunk = Text(words=500, seed=1).read(3_000)
-    >>> learner = PCAKNN(p=10)
+    >>> learner = PCAKNN(p=40)
     >>> proba = learner.test_then_train(chunk.X, chunk.y)
     >>> bool((learner.classes_[proba.argmax(axis=1)] == chunk.y).mean() > 0.7)
     True
@@ -139,7 +139,7 @@ class PCAKNN(_Neighbours):
         window: int = 1000,
         p: int | None = None,
         epsilon: float | None = None,
-        amnesia: float = 2.0,
+        amnesia: float = 0.0,
         centre: bool = True,
         metric: Literal["euclidean", "manhattan", "hamming", "cosine"] = "euclidean",
         ties: Literal["all", "k"] = "all",

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from thalweg.jit.compile import called, compiled, hot, inlined
 from thalweg.jit.fast import fast_log2
 from thalweg.jit.random import bits, uniform
+from thalweg.jit.vectors import add
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -117,12 +118,10 @@ def draw_hashes(seed: np.uint64, keys: Keys, p: int, one_hash: bool, targets: In
 
 
 @inlined
-def add(matrix: Floats, starts: Ints, targets: Ints, values: Floats, i: int, v: float, y: Floats) -> None:
+def add_column(matrix: Floats, starts: Ints, targets: Ints, values: Floats, i: int, v: float, y: Floats) -> None:
     """Add v times column i to the outputs."""
     if len(matrix) > 0:
-        column = matrix[i]
-        for j in range(len(y)):
-            y[j] += v * column[j]
+        add(y, v, matrix[i], len(y))
     else:
         for e in range(starts[i], starts[i + 1]):
             y[targets[e]] += v * values[e]
@@ -149,19 +148,18 @@ def add_four(matrix: Floats, x: Floats, y: Floats) -> None:
                 y[j] = (((y[j] + a * first[j]) + b * second[j]) + c * third[j]) + e * fourth[j]
         else:
             for k in range(i, i + 4):
-                v = tamed(x[k], False)
-                if v != 0.0:
-                    column = matrix[k]
-                    for j in range(len(y)):
-                        y[j] += v * column[j]
+                add_one(matrix, x, k, y)
         i += 4
-    while i < d:
-        v = tamed(x[i], False)
-        if v != 0.0:
-            column = matrix[i]
-            for j in range(len(y)):
-                y[j] += v * column[j]
-        i += 1
+    for k in range(i, d):
+        add_one(matrix, x, k, y)
+
+
+@inlined
+def add_one(matrix: Floats, x: Floats, i: int, y: Floats) -> None:
+    """Add column i of a row of numbers to the outputs."""
+    v = tamed(x[i], False)
+    if v != 0.0:
+        add(y, v, matrix[i], len(y))
 
 
 @hot
@@ -179,9 +177,9 @@ def project(
             if widths[f] == 0:
                 v = tamed(x[f], ones)
                 if v != 0.0:
-                    add(matrix, starts, targets, values, first[f], v, y)
+                    add_column(matrix, starts, targets, values, first[f], v, y)
             elif 0.0 <= x[f] < widths[f]:  # neither missing nor a value that was never seen
-                add(matrix, starts, targets, values, first[f] + int(x[f]), 1.0, y)
+                add_column(matrix, starts, targets, values, first[f] + int(x[f]), 1.0, y)
 
 
 @hot
@@ -195,7 +193,7 @@ def project_sparse(
         for e in range(ends[rows[n]], ends[rows[n] + 1]):
             v = tamed(cells[e], ones)
             if v != 0.0:
-                add(matrix, starts, targets, values, at[e], v, y)
+                add_column(matrix, starts, targets, values, at[e], v, y)
 
 
 # -- distances between one row and the next ---------------------------------------------------------------------------

@@ -18,9 +18,9 @@ class PCAProjection(Projection):
     """The first p principal components, which follow the rows that are learned.
 
     A row is projected by the components as they are before it is learned. What was projected earlier stays as it was.
-    amnesia: how much more the newest rows count (l): 0 all alike, 2 to 4 usual. centre: subtract the mean; rows of
-    many thousand columns, few of which are not 0, may go without. p, epsilon, points: see GaussianProjection; nothing
-    is drawn. Time for a row: proportional to p × columns.
+    amnesia: how much more the newest rows count (l): 0 all alike, up to 4 where the stream changes. centre: subtract
+    the mean; rows of many thousand columns, few of which are not 0, may go without. p, epsilon, points: see
+    GaussianProjection; nothing is drawn. Time for a row: proportional to p × columns.
 
     Reference: J. Weng, Y. Zhang, W.-S. Hwang, "Candid covariance-free incremental principal component analysis", 2003.
 
@@ -34,7 +34,7 @@ class PCAProjection(Projection):
     __slots__ = ("_tables", "amnesia", "centre")
 
     def __init__(
-        self, *, amnesia: float = 2.0, centre: bool = True, p: int | None = None, epsilon: float | None = None,
+        self, *, amnesia: float = 0.0, centre: bool = True, p: int | None = None, epsilon: float | None = None,
         points: int = 1000, seed: int = 1,
     ) -> None:  # fmt: skip
         params.number("amnesia", amnesia, least=0, most=1_000_000)
@@ -65,19 +65,19 @@ class PCAProjection(Projection):
         routine: Any = jit.follow
         routine(
             *(self._tables[name] for name in _TABLES), float(self.amnesia), self.centre, bool(columns.widths.any()),
-            np.empty((2, len(columns.keys))), columns.first, columns.widths, X if dense else np.zeros((0, 0)), ends, at,
-            values, events, out,
+            np.zeros((2, len(self._tables["mean"]))), columns.first, columns.widths, X if dense else np.zeros((0, 0)),
+            ends, at, values, events, out,
         )  # fmt: skip
 
     def _draw(self, schema: Schema, columns: Columns) -> None:
-        D, p = len(columns.keys), self.dimension
+        D, p = -(-len(columns.keys) // 8) * 8, self.dimension
         tables = {
             "vectors": np.zeros((p, D)), "lengths": np.zeros(p), "mean": np.zeros(D), "count": np.zeros(1, np.int64),
         }  # fmt: skip
         if self._tables:
             at, old = np.searchsorted(columns.keys, self._columns.keys), self._tables
             tables |= {"lengths": old["lengths"], "count": old["count"]}
-            tables["vectors"][:, at], tables["mean"][at] = old["vectors"], old["mean"]
+            tables["vectors"][:, at], tables["mean"][at] = old["vectors"][:, : len(at)], old["mean"][: len(at)]
         self._tables = tables
 
     @property

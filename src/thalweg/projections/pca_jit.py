@@ -1,7 +1,7 @@
 """Principal components that follow the rows (CCIPCA): one pass, no covariance matrix.
 
 | table   | shape | dtype   | meaning                                                                      |
-| vectors | p × D | float64 | the components, as long as their eigenvalues                                 |
+| vectors | p × D | float64 | the components, as long as their eigenvalues; D: columns, then zeros to 8, 16, …  |
 | lengths | p     | float64 | their lengths                                                                |
 | mean    | D     | float64 | of the rows; zeros where rows are not centred                                |
 | count   | 1     | int64   | rows learned                                                                 |
@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thalweg.jit.compile import called, hot, inlined
+from thalweg.jit.vectors import add, dot
 from thalweg.projections.matrix_jit import tamed
 
 Floats = NDArray[np.float64]
@@ -31,36 +32,18 @@ def near(v: float) -> float:
 
 
 @called
-def dot(a: Floats, b: Floats, in_order: bool) -> float:
-    """Give the inner product, added up in eight lanes; or in order, where columns may join between others.
+def product(a: Floats, b: Floats, in_order: bool) -> float:
+    """Give the inner product: in order where columns may join between others, else in eight parts.
 
-    Columns that join with zeros must not change any bit of the sum: at the end they do not change that of a lane.
+    Columns that join are zeros at first, and must not change any bit of the sum: at the end they do not change that of
+    a part, since the length is a multiple of eight.
     """
-    n = len(a)
-    s0, s1, s2, s3, s4, s5, s6, s7 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
-    if in_order:
-        for i in range(n):
-            s0 += a[i] * b[i]
-        return s0
-    i = 0
-    while i + 8 <= n:
-        s0 += a[i] * b[i]
-        s1 += a[i + 1] * b[i + 1]
-        s2 += a[i + 2] * b[i + 2]
-        s3 += a[i + 3] * b[i + 3]
-        s4 += a[i + 4] * b[i + 4]
-        s5 += a[i + 5] * b[i + 5]
-        s6 += a[i + 6] * b[i + 6]
-        s7 += a[i + 7] * b[i + 7]
-        i += 8
-    s0 += a[i] * b[i] if i < n else 0.0
-    s1 += a[i + 1] * b[i + 1] if i + 1 < n else 0.0
-    s2 += a[i + 2] * b[i + 2] if i + 2 < n else 0.0
-    s3 += a[i + 3] * b[i + 3] if i + 3 < n else 0.0
-    s4 += a[i + 4] * b[i + 4] if i + 4 < n else 0.0
-    s5 += a[i + 5] * b[i + 5] if i + 5 < n else 0.0
-    s6 += a[i + 6] * b[i + 6] if i + 6 < n else 0.0
-    return ((s0 + s4) + (s1 + s5)) + ((s2 + s6) + (s3 + s7))
+    if not in_order:
+        return dot(a, b, len(a))
+    total = 0.0
+    for i in range(len(a)):
+        total += a[i] * b[i]
+    return total
 
 
 @called
@@ -91,7 +74,7 @@ def turn(vectors: Floats, lengths: Floats, mean: Floats, in_order: bool, room: F
     for f in range(len(u)):
         u[f] = x[f] - mean[f]
     for i in range(len(y)):
-        y[i] = dot(u, vectors[i], in_order) / lengths[i] if lengths[i] > 0.0 else 0.0
+        y[i] = product(u, vectors[i], in_order) / lengths[i] if lengths[i] > 0.0 else 0.0
 
 
 @called
@@ -112,19 +95,17 @@ def learn(
         if i + 1 == count[0] or lengths[i] == 0.0:
             for f in range(len(u)):
                 v[f] = u[f]
-            lengths[i] = math.sqrt(dot(v, v, in_order))
+            lengths[i] = math.sqrt(product(v, v, in_order))
             if lengths[i] > 0.0:
                 break
             continue
-        along = take * (dot(u, v, in_order) / lengths[i])
+        along = take * (product(u, v, in_order) / lengths[i])
         for f in range(len(u)):
             v[f] = keep * v[f] + along * u[f]
-        square = dot(v, v, in_order)
+        square = product(v, v, in_order)
         lengths[i] = math.sqrt(square)
         if square > 0.0:
-            part = dot(u, v, in_order) / square
-            for f in range(len(u)):
-                u[f] -= part * v[f]
+            add(u, -product(u, v, in_order) / square, v, len(u))
         else:
             lengths[i] = 0.0
 

@@ -26,7 +26,12 @@ _VALUES = 20  # bits of a column's key for the value of a nominal feature
 
 
 class Distortion(NamedTuple):
-    """What a projection did to squared distances: r = after / before, over pairs of rows."""
+    """What a projection did to squared distances: r = after / before, over pairs of rows.
+
+    >>> from thalweg import GaussianProjection
+    >>> GaussianProjection(p=100).distortion([[1.0, 0.0], [0.0, 1.0]]).pairs
+    1
+    """
 
     pairs: int
     mean: float

@@ -65,7 +65,7 @@ class VerySparseProjection(Linear):
     Reference: P. Li, T. Hastie, K. Church, "Very sparse random projections", KDD 2006.
 
     >>> projected = VerySparseProjection(density=0.1).transform(np.eye(1000))
-    >>> 0.08 < (projected != 0.0).mean() < 0.12
+    >>> bool(0.08 < (projected != 0.0).mean() < 0.12)
     True
     """
 
@@ -118,7 +118,7 @@ class HashProjection(Linear):
     Reference: K. Weinberger et al., "Feature hashing for large scale multitask learning", ICML 2009.
 
     >>> HashProjection(p=2, seed=3).transform([[5.0, 0.0], [0.0, 7.0]]).tolist()
-    [[0.0, 5.0], [0.0, -7.0]]
+    [[0.0, -5.0], [-7.0, 0.0]]
     """
 
     __slots__ = ("binary",)
@@ -149,8 +149,8 @@ class FourierProjection(Linear):
     The order of the features matters, and there must be more than p + 1 of them; none can join later.
     p, epsilon, points, seed: see GaussianProjection.
 
-    >>> FourierProjection(p=4).transform(np.ones((1, 20))).round(9).tolist()
-    [[0.0, -0.0, 0.0, -0.0]]
+    >>> bool((abs(FourierProjection(p=4).transform(np.ones((1, 20)))) < 1e-9).all())  # a constant has no frequency
+    True
     """
 
     __slots__ = ()
