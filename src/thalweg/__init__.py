@@ -57,6 +57,7 @@ _HOME = {
     "Agrawal": "streams.generators.agrawal",
     "ArrayStream": "streams.memory",
     "ArrowStream": "streams.arrow_files",
+    "BallCover": "neighbours.ball_cover",
     "BayesNetStream": "streams.generators.bayes_net",
     "CSVStream": "streams.csv",
     "Chunk": "core.chunk",
@@ -132,6 +133,7 @@ __all__ = [
     "ArrayStream",
     "ArrowStream",
     "BaggedKNN",
+    "BallCover",
     "BayesNetStream",
     "BernoulliProjection",
     "CSVStream",
@@ -243,6 +245,7 @@ if TYPE_CHECKING:
     from thalweg.forests.smooth_boost import OnlineSmoothBoost
     from thalweg.forests.srp import StreamingRandomPatches
     from thalweg.neighbours.bagged import BaggedKNN
+    from thalweg.neighbours.ball_cover import BallCover
     from thalweg.neighbours.compressed import PCAKNN, CompressedBaggedKNN, CompressedKNN, CompressedSamKNN, HashedKNN
     from thalweg.neighbours.compressed_bagging import CompressedBagging
     from thalweg.neighbours.knn import WindowKNN

@@ -51,6 +51,7 @@ LEARNERS = _table(
     ),
     efdt=Entry("trees.efdt:ExtremelyFastDecisionTree", "tree that splits early and reviews its splits"),
     knn=Entry("neighbours.knn:WindowKNN", "nearest neighbours among the last rows"),
+    ball_cover=Entry("neighbours.ball_cover:BallCover", "balls that shrink where they err, nothing to tune"),
     sam_knn=Entry("neighbours.sam_knn:SamKNN", "nearest neighbours in a short and a long memory"),
     cs_knn=Entry("neighbours.compressed:CompressedKNN", "nearest neighbours behind a random projection"),
     cs_sam_knn=Entry("neighbours.compressed:CompressedSamKNN", "a short and a long memory behind a random projection"),
