@@ -15,11 +15,24 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from report import Table
 from rich.console import Console
+from scipy.sparse import load_npz
 
 import thalweg
 from thalweg import registry
+from thalweg.streams.datasets import dataset_path
+
+
+def imdb() -> Any:
+    """Films by the words of their plots. The paper's figures are near those of Comedy, and far from those of Drama."""
+    path = dataset_path("imdb")
+    with np.load(path) as arrays:
+        labels = [str(name) for name in arrays["label_names"]]
+        y = np.unpackbits(arrays["Y"], axis=1)[:, labels.index("Comedy")]
+    return thalweg.ArrayStream(load_npz(path), y.astype(np.int64))
+
 
 STREAMS: dict[str, Callable[[], Any]] = {
     "Tweet1": lambda: thalweg.paper_stream("Tweets-500"),
@@ -28,7 +41,7 @@ STREAMS: dict[str, Callable[[], Any]] = {
     "RBF": lambda: thalweg.paper_stream("RBF-200x10"),
     "CNAE": lambda: thalweg.load_dataset("cnae9"),
     "Enron": lambda: thalweg.load_dataset("enron", sparse=True),
-    "IMDB": lambda: thalweg.load_dataset("imdb", sparse=True),
+    "IMDB": imdb,
     "Spam": lambda: thalweg.load_dataset("spam", sparse=True),
     "Covt": lambda: thalweg.load_dataset("covtype"),
 }
@@ -60,6 +73,8 @@ def measure(learner: str, stream: str, seed: int) -> dict[str, float]:
     made.declare(source.schema)
     right, rows, seconds = 0, 0, 0.0
     while (chunk := source.read(1000)) is not None and rows < 1_000_000:
+        if not rows:
+            made.copy().test_then_train(chunk.X[:2], chunk.y[:2])  # so that all is compiled
         start = time.process_time()
         proba = made.test_then_train(chunk.X, chunk.y)
         seconds += time.process_time() - start

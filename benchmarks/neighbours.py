@@ -27,24 +27,36 @@ def stream(name: str) -> records.Records | None:
 
 
 def by_product(d: int, rows: int = 3_000, window: int = 1_000) -> None:
-    """Compare exact test-then-train with what NumPy takes for the products of all queries with one window alone."""
+    """Compare with NumPy's matrix product, unscaled: row after row, each learned, and all at once, nothing learned."""
     data = records.clusters(d)
     X, y = data.X[: rows + window], data.y[: rows + window]
-    learner = (
-        WindowKNN(window=window).declare(Schema.numeric(d, data.schema.classes)).partial_fit(X[:window], y[:window])
-    )
-    ours, theirs = [], []
-    for _ in range(5):
-        start = time.process_time()
-        learner.test_then_train(X[window:], y[window:])
-        ours.append(rows / (time.process_time() - start))
-        start = time.process_time()
+    learner = WindowKNN(window=window, scale=None).declare(Schema.numeric(d, data.schema.classes))
+    learner.partial_fit(X[:window], y[:window])
+
+    def one_by_one() -> None:
+        kept = X[:window].copy()
+        lengths = (kept**2).sum(axis=1)
+        for n, x in enumerate(X[window:]):
+            np.argpartition(lengths - 2.0 * (kept @ x), 5)[:5]
+            kept[n % window], lengths[n % window] = x, x @ x
+
+    def at_once() -> None:
+        lengths = (X[:window] ** 2).sum(axis=1)
         for at in range(window, window + rows, 1000):
-            far = (X[:window] ** 2).sum(axis=1) - 2.0 * X[at : at + 1000] @ X[:window].T
-            np.argpartition(far, 5, axis=1)[:, :5]
-        theirs.append(rows / (time.process_time() - start))
-    a, b = median(ours), median(theirs)
-    print(f"{d} numbers, window of {window:,}: thalweg {rate(a)} rows/s, NumPy's product {rate(b)}: {times(a / b)}")
+            np.argpartition(lengths - 2.0 * X[at : at + 1000] @ X[:window].T, 5, axis=1)[:, :5]
+
+    for what, ours, theirs in (
+        ("predicted, then learned", lambda: learner.copy().test_then_train(X[window:], y[window:]), one_by_one),
+        ("predicted only", lambda: learner.predict_proba(X[window:]), at_once),
+    ):
+        took: list[list[float]] = [[], []]
+        for _ in range(5):
+            for seconds, work in zip(took, (ours, theirs), strict=True):
+                start = time.process_time()
+                work()
+                seconds.append(time.process_time() - start)
+        a, b = (rows / median(seconds) for seconds in took)
+        print(f"{d:,} numbers, {what}: thalweg {rate(a)} rows/s, NumPy's product {rate(b)}: {times(a / b)}")
 
 
 def by_width(widths: tuple[int, ...] = (1_000, 10_000), rows: int = 3_000) -> None:

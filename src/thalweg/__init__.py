@@ -58,6 +58,10 @@ _HOME = {
     "ArrayStream": "streams.memory",
     "ArrowStream": "streams.arrow_files",
     "BallCover": "neighbours.ball_cover",
+    "BallCoverPlus": "neighbours.ball_cover_plus",
+    "CondensedKNN": "neighbours.condensed_knn",
+    "KernelPerceptron": "neighbours.kernel_perceptron",
+    "plot_balls": "neighbours.ball_pictures",
     "BayesNetStream": "streams.generators.bayes_net",
     "CSVStream": "streams.csv",
     "Chunk": "core.chunk",
@@ -134,6 +138,7 @@ __all__ = [
     "ArrowStream",
     "BaggedKNN",
     "BallCover",
+    "BallCoverPlus",
     "BayesNetStream",
     "BernoulliProjection",
     "CSVStream",
@@ -144,6 +149,7 @@ __all__ = [
     "CompressedForest",
     "CompressedKNN",
     "CompressedSamKNN",
+    "CondensedKNN",
     "DelayedLabels",
     "Distortion",
     "DriftStream",
@@ -163,6 +169,7 @@ __all__ = [
     "IncrementalDrift",
     "IterableStream",
     "JSONLinesStream",
+    "KernelPerceptron",
     "LabelNoise",
     "LeveragingBagging",
     "LibSVMStream",
@@ -209,6 +216,7 @@ __all__ = [
     "load_dataset",
     "open_file",
     "paper_stream",
+    "plot_balls",
     "prequential",
     "save",
     "write_stream",
@@ -246,8 +254,12 @@ if TYPE_CHECKING:
     from thalweg.forests.srp import StreamingRandomPatches
     from thalweg.neighbours.bagged import BaggedKNN
     from thalweg.neighbours.ball_cover import BallCover
+    from thalweg.neighbours.ball_cover_plus import BallCoverPlus
+    from thalweg.neighbours.ball_pictures import plot_balls
     from thalweg.neighbours.compressed import PCAKNN, CompressedBaggedKNN, CompressedKNN, CompressedSamKNN, HashedKNN
     from thalweg.neighbours.compressed_bagging import CompressedBagging
+    from thalweg.neighbours.condensed_knn import CondensedKNN
+    from thalweg.neighbours.kernel_perceptron import KernelPerceptron
     from thalweg.neighbours.knn import WindowKNN
     from thalweg.neighbours.sam_knn import SamKNN
     from thalweg.networks.odl import OnlineDeepLearning

@@ -1,0 +1,135 @@
+"""A perceptron with a Gaussian that keeps a bounded number of rows."""
+
+from typing import Any, Literal, final
+
+import numpy as np
+
+from thalweg.core import params
+from thalweg.core.classifier import Classifier, Floats, Ints
+from thalweg.core.params import shown
+from thalweg.core.protocols import State
+from thalweg.core.schema import Schema
+from thalweg.jit.random import seeded
+from thalweg.neighbours import ball_cover_jit as scales_jit
+from thalweg.neighbours import kernel_perceptron_jit as o
+from thalweg.neighbours.ball_cover import SCALES
+from thalweg.neighbours.ball_index_jit import LANES
+
+_play: Any = o.play
+
+
+@final
+class KernelPerceptron(Classifier):
+    """Keep a row if the sum was wrong about it: near it, it speaks for its class and against the one that was said.
+
+    max_rows: rows that are kept at most. discard: the row whose place a new one then takes: the "oldest", or any
+    ("random"). width: s of the Gaussian exp(-distance² / s); None: the mean squared distance from the rows so far to
+    those kept. scale: "online": rows are standardised with mean and deviation of the rows so far, and kept within ± 10;
+    "minmax": to the range so far; None: not at all. Rows stay in the scale in which they came. seed: of the draws.
+
+    Before the first mistake the class that came first is said. Distances are Euclidean; nominal values differ by 1 or
+    not at all. ``predict_proba`` is the softmax of the sums: its order counts, not its size. Missing values are
+    refused.
+
+    Reference: G. Cavallanti, N. Cesa-Bianchi, C. Gentile, "Tracking the best hyperplane with a simple budget
+    perceptron", Machine Learning 69, 2007 (discard by chance); multi-class by the two classes of a mistake.
+
+    >>> from thalweg import Sine
+    >>> chunk = Sine(seed=1).read(5_000)
+    >>> learner = KernelPerceptron(max_rows=500)
+    >>> proba = learner.test_then_train(chunk.X, chunk.y)
+    >>> bool((learner.classes_[proba.argmax(axis=1)] == chunk.y).mean() > 0.95), learner.n_rows < 300
+    (True, True)
+    """
+
+    bounded = True
+
+    __slots__ = ("_nominal", "_rules", "_state")
+
+    def __init__(
+        self,
+        *,
+        max_rows: int = 1000,
+        discard: Literal["oldest", "random"] = "oldest",
+        width: float | None = None,
+        scale: Literal["online", "minmax"] | None = "online",
+        seed: int = 1,
+    ) -> None:
+        params.whole("max_rows", max_rows, least=1, most=100_000_000)
+        params.choice("discard", discard, ("oldest", "random"))
+        if width is not None:
+            params.number("width", width, above=0.0, most=1e100)
+        if scale is not None and not (isinstance(scale, str) and scale in SCALES):
+            raise ValueError(f"scale must be one of 'online', 'minmax', None, got {shown(scale)}")
+        params.whole("seed", seed, least=0)
+        self.max_rows = max_rows
+        self.discard = discard
+        self.width = width
+        self.scale = scale
+        self.seed = seed
+
+    @property
+    def n_rows(self) -> int:
+        """Rows that are kept."""
+        return int(self._state["head"][o.SIZE]) if self._started else 0
+
+    # -- what a learner writes ----------------------------------------------------------------------------------------
+
+    def _start(self, schema: Schema) -> None:
+        self._take(self._fresh(schema), schema)
+
+    def _fresh(self, schema: Schema) -> State:
+        d, n = schema.n_features, self.max_rows
+        spans = np.zeros((scales_jit.SPANS, d))
+        spans[scales_jit.LEAST], spans[scales_jit.GREATEST] = np.inf, -np.inf
+        return {
+            "tiles": np.zeros((-(-n // LANES), d, LANES)), "sides": np.zeros((n, 2), dtype=np.int64),
+            "voices": np.zeros(n), "head": np.zeros(o.HEAD, dtype=np.int64), "gauge": np.zeros(o.GAUGE),
+            "spans": spans, "seeds": seeded(self.seed),
+        }  # fmt: skip
+
+    def _play(self, X: Floats, y: Ints, w: Floats, events: Ints, out: Floats, known: int) -> None:
+        d, n, routine = len(self._nominal), self._state["tiles"].shape[0] * LANES, _play
+        near, whole, says = np.zeros(n), np.zeros(n), np.zeros(max(1, len(self._labels)))
+        notes = np.array([known, -1, 0], dtype=np.int64)
+        routine(*self._state.values(), self._nominal, self._rules, np.zeros(d), np.zeros(n), near, near.view(np.int64),
+                whole, whole.view(np.int64), says, notes, X, y, w, events, out, float(self.width or 0.0),
+                int(self.discard == "random"))  # fmt: skip
+
+    def _extend(self, schema: Schema) -> None:
+        d = len(self._nominal)
+        if schema.n_features == d:  # values of nominal features only
+            return
+        fresh, state = self._fresh(schema), dict(self._state)
+        for name in ("tiles", "spans"):
+            fresh[name][:, :d] = state[name]
+            state[name] = fresh[name]
+        self._take(state, schema)
+
+    def _tables(self) -> State:
+        return self._state
+
+    def _adopt(self, tables: State, schema: Schema) -> None:
+        fresh = self._fresh(schema)
+        wanted = {name: tables[name] for name in fresh}
+        for name, like in fresh.items():
+            given = wanted[name]
+            if given.dtype != like.dtype or given.shape != like.shape or not given.flags.c_contiguous:
+                raise ValueError(f"its table {name!r} has another type or shape")
+        n, place = wanted["head"].tolist()
+        if not (0 <= n <= self.max_rows and 0 <= place < self.max_rows and (place == n or n == self.max_rows)):
+            raise ValueError("its table 'head' holds what no learner could")
+        if (wanted["sides"] < 0).any():
+            raise ValueError("its table 'sides' holds what no learner could")
+        for name in ("tiles", "voices", "gauge"):
+            if not np.isfinite(wanted[name]).all():
+                raise ValueError(f"its table {name!r} holds what no learner could")
+        self._take(wanted, schema)
+
+    # -- inside -------------------------------------------------------------------------------------------------------
+
+    def _take(self, tables: State, schema: Schema) -> None:
+        self._state = tables
+        self._nominal = np.array([f.nominal for f in schema.features], dtype=np.int64)
+        self._rules = np.zeros(scales_jit.RULES, dtype=np.int64)
+        self._rules[scales_jit.SCALE] = SCALES[self.scale]
