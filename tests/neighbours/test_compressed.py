@@ -90,19 +90,20 @@ def test_the_scale_of_the_matrix_does_not_matter(scale):
 # -- what the projection cost -----------------------------------------------------------------------------------------
 
 
-def test_distortion_is_that_of_consecutive_rows():
-    chunk = text(1300)
+def test_distortion_is_that_of_every_eighth_row_from_the_one_before():
+    chunk = text(9500, words=50)
     learner = CompressedKNN(p=20).partial_fit(chunk.X, chunk.y)
     X, Y = chunk.X, learner.project(chunk.X)
-    before, after = (np.diff(rows, axis=0)[-1000:] for rows in (X, Y))
-    differ = (before != 0).any(axis=1)
-    r = (after[differ] ** 2).sum(axis=1) / (before[differ] ** 2).sum(axis=1)
+    at = np.arange(8, 9500, 8)[-1000:]
+    before, after = ((rows[at] - rows[at - 1]) ** 2 for rows in (X, Y))
+    differ = before.any(axis=1)
+    r = after[differ].sum(axis=1) / before[differ].sum(axis=1)
     found = learner.distortion()
-    assert found.pairs == differ.sum() > 990
+    assert found.pairs == differ.sum() > 900
     np.testing.assert_allclose([found.mean, found.spread, found.worst], [r.mean(), r.std(), np.abs(r - 1).max()])
 
 
-@pytest.mark.parametrize("sizes", [[1300], [1] * 30 + [1270], [400, 100, 800]])
+@pytest.mark.parametrize("sizes", [[1300], [1] * 30 + [1270], [403, 97, 800]])
 def test_distortion_does_not_depend_on_chunks(sizes):
     chunk, learner, start = text(1300), CompressedKNN(p=20), 0
     for n in sizes:

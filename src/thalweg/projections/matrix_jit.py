@@ -196,51 +196,49 @@ def project_sparse(
                 add_column(matrix, starts, targets, values, at[e], v, y)
 
 
-# -- distances between one row and the next ---------------------------------------------------------------------------
+# -- distances between rows -------------------------------------------------------------------------------------------
 
 
 @hot
-def gaps(widths: Ints, X: Floats, rows: Ints, last: Floats, out: Floats) -> None:
-    """Give the squared distance of each row from the one before it; the first from ``last``, and it becomes the last.
+def gaps(widths: Ints, X: Floats, rows: Ints, others: Ints, last: Floats, out: Floats) -> None:
+    """Give the squared distance of each row from its other; -1 stands for ``last``.
 
     Missing is 0, as for the projection; two values of a nominal feature are two columns.
     """
     for n in range(len(rows)):
         x = X[rows[n]]
-        before = last if n == 0 else X[rows[n - 1]]
+        z = last if others[n] < 0 else X[others[n]]
         total = 0.0
         for f in range(len(x)):
             if widths[f] == 0:
-                gap = tamed(x[f], False) - tamed(before[f], False)
+                gap = tamed(x[f], False) - tamed(z[f], False)
                 total += gap * gap
-            elif x[f] != before[f]:
-                total += (1.0 if x[f] >= 0.0 else 0.0) + (1.0 if before[f] >= 0.0 else 0.0)
+            elif x[f] != z[f]:
+                total += (1.0 if x[f] >= 0.0 else 0.0) + (1.0 if z[f] >= 0.0 else 0.0)
         out[n] = total
-    if len(rows) > 0:
-        for f in range(len(last)):
-            last[f] = X[rows[len(rows) - 1], f]
 
 
 @hot
-def gaps_sparse(ends: Ints, at: Ints, cells: Floats, rows: Ints, last_at: Ints, last: Floats, out: Floats) -> None:
-    """Do the same for sparse rows. The last row of before has the cells ``last`` in the columns ``last_at``."""
+def gaps_sparse(
+    ends: Ints, at: Ints, cells: Floats, rows: Ints, others: Ints, last_at: Ints, last: Floats, out: Floats
+) -> None:
+    """Do the same for sparse rows; the last row has the cells ``last`` in the columns ``last_at``."""
     for n in range(len(rows)):
         e, top = ends[rows[n]], ends[rows[n] + 1]
-        b, stop = 0, len(last_at)
-        old_at, old = last_at, last
-        if n > 0:
-            b, stop, old_at, old = ends[rows[n - 1]], ends[rows[n - 1] + 1], at, cells
+        b, stop, z_at, z = 0, len(last_at), last_at, last
+        if others[n] >= 0:
+            b, stop, z_at, z = ends[others[n]], ends[others[n] + 1], at, cells
         total = 0.0
         while e < top or b < stop:
             gap = 0.0
-            if b == stop or (e < top and at[e] < old_at[b]):
+            if b == stop or (e < top and at[e] < z_at[b]):
                 gap = tamed(cells[e], False)
                 e += 1
-            elif e == top or old_at[b] < at[e]:
-                gap = tamed(old[b], False)
+            elif e == top or z_at[b] < at[e]:
+                gap = tamed(z[b], False)
                 b += 1
             else:
-                gap = tamed(cells[e], False) - tamed(old[b], False)
+                gap = tamed(cells[e], False) - tamed(z[b], False)
                 e += 1
                 b += 1
             total += gap * gap

@@ -12,10 +12,12 @@ from thalweg.core.protocols import State
 from thalweg.core.schema import Schema
 from thalweg.projections.by_name import make_projection
 from thalweg.projections.pca import PCAProjection
-from thalweg.projections.projection import Distortion, Projection, measure_gaps, summed_up
+from thalweg.projections.projection import Distortion, Projection, measure_gaps, one_row, summed_up
 
+EVERY = 8
+"""Of so many learned rows the distance of one from the row before it is measured, to see what the projection does."""
 WINDOW = 1000
-"""Pairs of rows over which the distortion is measured, the last ones."""
+"""So many such distances are kept, the last ones."""
 
 
 class Compressed(Classifier):
@@ -55,16 +57,18 @@ class Compressed(Classifier):
     # -- looking at it ------------------------------------------------------------------------------------------------
 
     def distortion(self) -> Distortion:
-        """Say what the projection does to distances: of each of the last 1,000 learned rows from the one before it.
+        """Say what the projection does to distances: of every eighth of the last 8,000 rows from the row before it.
 
         >>> from thalweg import CompressedKNN, Text
         >>> chunk = Text(words=500, seed=1).read(1_000)
         >>> found = CompressedKNN(p=40).partial_fit(chunk.X, chunk.y).distortion()
         >>> found.pairs, 0.9 < found.mean < 1.1
-        (999, True)
+        (124, True)
         """
-        pairs = self._watch["gaps"][:, : int(self._watch["pairs"][0])] if self._started else np.zeros((2, 0))
-        return summed_up(pairs[0], pairs[1])
+        if not self._started:
+            return summed_up(np.zeros(0), np.zeros(0))
+        before, after = self._watch["gaps"][:, : self._pairs()]
+        return summed_up(before, after)
 
     def memory(self) -> dict[str, int]:
         """Bytes of the model, and of the projection in front of it."""
@@ -119,20 +123,25 @@ class Compressed(Classifier):
             inner._play(Y, y, w, events, out, known)
 
     def _observe(self, X: Any, learned: Ints, Y: Floats) -> None:
-        """Note how far each learned row is from the one before it, before and after the projection."""
+        """Note how far every eighth learned row is from the one before it, before and after the projection."""
         if not len(learned):
             return
         watch, n = self._watch, len(learned)
-        pairs = np.empty((2, n))
-        measure_gaps(self._projection._columns, X, learned, watch["last"], pairs[0])
-        pairs[1] = ((Y - np.concatenate([watch["last_y"][None], Y[:-1]])) ** 2).sum(axis=1)
-        watch["last_y"] = Y[-1].copy()
-        if not watch["begun"][0]:
-            pairs, watch["begun"] = pairs[:, 1:], np.ones(1, dtype=np.int64)
-        kept = int(watch["pairs"][0])
-        joined = np.concatenate([watch["gaps"][:, :kept], pairs], axis=1)[:, -WINDOW:]
+        count = int(watch["count"][0])
+        chosen = np.arange(-count % EVERY, n, EVERY)  # learned rows 0, 8, 16, … of all; the very first has none before
+        chosen = chosen[chosen + count > 0]
+        others = np.where(chosen > 0, learned[chosen - 1], -1)
+        before = measure_gaps(self._projection._columns, X, learned[chosen], others, watch["last"])
+        earlier = np.where((chosen > 0)[:, None], Y[chosen - 1], watch["last_y"])
+        pairs = np.stack([before, ((Y[chosen] - earlier) ** 2).sum(axis=1)])
+        joined = np.concatenate([watch["gaps"][:, : self._pairs()], pairs], axis=1)[:, -WINDOW:]
         watch["gaps"][:, : joined.shape[1]] = joined
-        watch["pairs"][0] = joined.shape[1]
+        watch["count"][0] += n
+        watch["last"], watch["last_y"] = one_row(X, learned[-1]), Y[-1].copy()
+
+    def _pairs(self) -> int:
+        """How many distances are kept."""
+        return min(max(0, int(self._watch["count"][0]) - 1) // EVERY, WINDOW)
 
     def _extend(self, schema: Schema) -> None:
         last = np.concatenate([self._watch["last"], np.full(schema.n_features - len(self._watch["last"]), np.nan)])
@@ -155,8 +164,8 @@ class Compressed(Classifier):
         for name, table in watch.items():
             if given[name].shape != table.shape or given[name].dtype != table.dtype:
                 raise ValueError(f"its table 'watch.{name}' has another type or shape")
-        if not 0 <= given["pairs"][0] <= WINDOW:
-            raise ValueError("its table 'watch.pairs' holds what no projection could")
+        if given["count"][0] < 0:
+            raise ValueError("its table 'watch.count' holds what no projection could")
         self._projection, self._inner, self._watch = projection, inner, {name: given[name] for name in watch}
 
 
@@ -197,8 +206,8 @@ class Projected(Compressed):
 def _new_watch(schema: Schema, projection: Projection) -> State:
     """Make the tables of the distortion: the last pairs, before and after; the last row, before and after."""
     return {
-        "gaps": np.zeros((2, WINDOW)), "pairs": np.zeros(1, dtype=np.int64), "begun": np.zeros(1, dtype=np.int64),
-        "last": np.zeros(schema.n_features), "last_y": np.zeros(projection.dimension),
+        "gaps": np.zeros((2, WINDOW)), "count": np.zeros(1, dtype=np.int64), "last": np.zeros(schema.n_features),
+        "last_y": np.zeros(projection.dimension),
     }  # fmt: skip
 
 

@@ -147,11 +147,8 @@ class Projection(Parametrised, ABC):
         after = self.transform(X)
         assert self._schema is not None
         columns = Columns.of(self._schema)
-        last = np.zeros(rows.shape[1])
-        order = np.stack([left, right], axis=1).reshape(-1)
-        before = np.empty(len(order))
-        measure_gaps(columns, rows, order, last, before)
-        return summed_up(before[1::2], ((after[left] - after[right]) ** 2).sum(axis=1))
+        before = measure_gaps(columns, rows, left, right, np.zeros(rows.shape[1]))
+        return summed_up(before, ((after[left] - after[right]) ** 2).sum(axis=1))
 
     # -- for learners -------------------------------------------------------------------------------------------------
 
@@ -226,24 +223,22 @@ def cells(X: "csr_array") -> tuple[Ints, Ints, Floats]:
     return np.asarray(X.indptr, dtype=np.int64), np.asarray(X.indices, dtype=np.int64), X.data
 
 
-def measure_gaps(columns: Columns, X: Any, rows: Ints, last: Floats, out: Floats) -> None:
-    """Give the squared distance of each of the chosen rows from the one before it, the first from ``last``.
-
-    The last of them becomes ``last``.
-    """
+def measure_gaps(columns: Columns, X: Any, rows: Ints, others: Ints, last: Floats) -> Floats:
+    """Give the squared distance of each of the rows from its other; -1 stands for ``last``."""
+    out = np.empty(len(rows))
     routine: Any
     if isinstance(X, np.ndarray):
         routine = jit.gaps
-        routine(columns.widths, X, rows, last, out)
-        return
-    routine = jit.gaps_sparse
-    ends, at, values = cells(X)
-    last_at = np.flatnonzero(last)
-    routine(ends, at, values, rows, last_at, last[last_at], out)
-    if len(rows):
-        last[last_at] = 0.0
-        newest = slice(ends[rows[-1]], ends[rows[-1] + 1])
-        last[at[newest]] = values[newest]
+        routine(columns.widths, X, rows, others, last, out)
+    else:
+        routine, at = jit.gaps_sparse, np.flatnonzero(last)
+        routine(*cells(X), rows, others, at, last[at], out)
+    return out
+
+
+def one_row(X: Any, r: int) -> Floats:
+    """Give row r of dense or sparse rows as a dense one of its own."""
+    return np.array(X[r]) if isinstance(X, np.ndarray) else X[[r]].toarray()[0]
 
 
 def summed_up(before: Floats, after: Floats) -> Distortion:
