@@ -115,6 +115,17 @@ _HOME = {
     "paper_stream": "streams.papers",
     "prequential": "evaluate.prequential",
     "save": "snapshot",
+    "BitmapIndex": "index.bitmap",
+    "CompiledTrees": "index.linear",
+    "ETree": "index.e_tree",
+    "FrozenDeepForest": "deep.frozen",
+    "FrozenForest": "index.frozen",
+    "LinearRules": "index.linear",
+    "LinearTrees": "index.linear",
+    "Rules": "index.rules",
+    "freeze": "index.frozen",
+    "make_index": "index.choose",
+    "rules_of": "index.sources",
     "write_stream": "streams.write",
 }
 
@@ -141,9 +152,11 @@ __all__ = [
     "BallCoverPlus",
     "BayesNetStream",
     "BernoulliProjection",
+    "BitmapIndex",
     "CSVStream",
     "Chunk",
     "Classifier",
+    "CompiledTrees",
     "CompressedBaggedKNN",
     "CompressedBagging",
     "CompressedForest",
@@ -153,11 +166,14 @@ __all__ = [
     "DelayedLabels",
     "Distortion",
     "DriftStream",
+    "ETree",
     "ExtremelyFastDecisionTree",
     "Feature",
     "FeatureDrift",
     "FixedUncertainty",
     "FourierProjection",
+    "FrozenDeepForest",
+    "FrozenForest",
     "GaussianProjection",
     "HashProjection",
     "HashedKNN",
@@ -173,6 +189,8 @@ __all__ = [
     "LabelNoise",
     "LeveragingBagging",
     "LibSVMStream",
+    "LinearRules",
+    "LinearTrees",
     "MajorityClass",
     "MissingValues",
     "Mixed",
@@ -191,6 +209,7 @@ __all__ = [
     "RandomRBF",
     "RandomTree",
     "RecurringDrift",
+    "Rules",
     "SamKNN",
     "Schema",
     "SelectiveSampling",
@@ -211,13 +230,16 @@ __all__ = [
     "check_detector",
     "check_stream",
     "describe_stream",
+    "freeze",
     "least_dimension",
     "load",
     "load_dataset",
+    "make_index",
     "open_file",
     "paper_stream",
     "plot_balls",
     "prequential",
+    "rules_of",
     "save",
     "write_stream",
 ]
@@ -236,6 +258,7 @@ if TYPE_CHECKING:
     from thalweg.core.chunk import Chunk
     from thalweg.core.classifier import Classifier
     from thalweg.core.schema import Feature, Schema
+    from thalweg.deep.frozen import FrozenDeepForest
     from thalweg.deep.sdf import StreamingDeepForest
     from thalweg.detectors.adwin import ADWIN
     from thalweg.detectors.ddm import DDM
@@ -252,6 +275,13 @@ if TYPE_CHECKING:
     from thalweg.forests.leveraging import LeveragingBagging
     from thalweg.forests.smooth_boost import OnlineSmoothBoost
     from thalweg.forests.srp import StreamingRandomPatches
+    from thalweg.index.bitmap import BitmapIndex
+    from thalweg.index.choose import make_index
+    from thalweg.index.e_tree import ETree
+    from thalweg.index.frozen import FrozenForest, freeze
+    from thalweg.index.linear import CompiledTrees, LinearRules, LinearTrees
+    from thalweg.index.rules import Rules
+    from thalweg.index.sources import rules_of
     from thalweg.neighbours.bagged import BaggedKNN
     from thalweg.neighbours.ball_cover import BallCover
     from thalweg.neighbours.ball_cover_plus import BallCoverPlus

@@ -134,6 +134,8 @@ STRATEGIES = _table(
 _OTHER_CLASSES = (
     "baselines.vote:Vote", "active.learner:ActiveLearner", "projections.projected:Projected",
     "neighbours.bagged:BaggedKNN",
+    "index.frozen:FrozenForest", "deep.frozen:FrozenDeepForest", "index.linear:LinearRules", "index.linear:LinearTrees",
+    "index.linear:CompiledTrees", "index.bitmap:BitmapIndex", "index.e_tree:ETree",
     "streams.drift:DriftStream", "streams.csv:CSVStream", "streams.generators.bayes_net:BayesNetStream",
     "streams.arrow_files:ParquetStream",
     "streams.arrow_files:ArrowStream",

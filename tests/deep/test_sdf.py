@@ -405,3 +405,10 @@ def test_weights_follow_losses():
 def test_bad_parameters(options, sentence):
     with pytest.raises((ValueError, TypeError), match=sentence):
         StreamingDeepForest(**options)
+
+
+@pytest.mark.parametrize("preset", ["default", "paper"])
+def test_no_rows_get_no_answers(preset):
+    chunk = SEA(seed=1).read(200)
+    forest = StreamingDeepForest(layers=2, size=2, preset=preset).partial_fit(chunk.X, chunk.y)
+    assert forest.predict_proba(chunk.X[:0]).shape == (0, 2)

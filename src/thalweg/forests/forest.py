@@ -24,6 +24,8 @@ from thalweg.detectors.detector import Detector
 from thalweg.forests import members_jit as m
 from thalweg.forests.forest_jit import VOTED, play, write_all
 from thalweg.forests.view import Explanation, Member, explain, importances, look, permuted
+from thalweg.index.frozen import FrozenForest
+from thalweg.index.sources import plain_sides
 from thalweg.jit.random import seeded
 from thalweg.trees.leaf_jit import PATCH
 from thalweg.trees.picture import View
@@ -265,6 +267,32 @@ class Forest(Classifier):
     def state_bytes(self) -> int:
         """Bytes of all tables of the model."""
         return sum(self.memory().values()) if self._started else 0
+
+    # -- frozen -------------------------------------------------------------------------------------------------------
+
+    def compile(self) -> FrozenForest:
+        """Give a predictor that answers as the forest does now, bit for bit, and faster; it learns no more.
+
+        >>> from thalweg import SEA, AdaptiveRandomForest
+        >>> chunk = SEA(seed=1).read(5_000)
+        >>> forest = AdaptiveRandomForest(size=5).partial_fit(chunk.X, chunk.y)
+        >>> bool((forest.compile().predict_proba(chunk.X) == forest.predict_proba(chunk.X)).all())
+        True
+        """
+        if not self._started or self._schema is None:
+            raise ValueError("the forest has not seen a row yet: nothing to compile")
+        return FrozenForest.of(self._grown_trees(), self._labels, self._schema)
+
+    def _grown_trees(self) -> list[tuple[Pool, int, float, Ints]]:
+        """Each member's tree: its pool, its root, the weight of its votes, and which vote is for each class."""
+        found, classes = [], len(self._labels)
+        for shard in self._shards:
+            for t, row in enumerate(shard.members):
+                sides = plain_sides(shard.pool, classes)
+                if self._plan.codes:
+                    sides = np.array([m.code(shard.first + t, c) for c in range(classes)], dtype=np.int64)
+                found.append((shard.pool, int(row[m.FORE]), self._say(row), sides))
+        return found
 
     # -- looking at it ------------------------------------------------------------------------------------------------
 

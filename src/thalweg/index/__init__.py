@@ -1,0 +1,1 @@
+"""The ensemble index: the rules of many trees as boxes, and the same votes faster."""

@@ -1,0 +1,181 @@
+"""The E-tree: an ensemble's rules as a spatial database."""
+
+from collections.abc import Mapping
+from typing import Any, Literal, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thalweg.core import params
+from thalweg.core.protocols import State
+from thalweg.index import e_tree_jit as jit
+from thalweg.index.index import Index
+from thalweg.index.rules import Floats, Ints, Rules
+
+SPLITS = ("greedy", "rstar")
+_VECTOR = 8
+
+
+@final
+class ETree(Index):
+    """A table of classifiers and a height-balanced tree of boxes: a record only looks into boxes that hold it.
+
+    most: entries of a node (the paper's M). least: entries of a node other than the root (m); None: M / 2.
+    split: how a node with too many entries is divided: "greedy", as in the paper, by the two most distant entries;
+    "rstar", along one feature, as the R*-tree does (without its re-insertion).
+    Rules are deleted by removing them, dissolving nodes with too few entries, and inserting what was in these again.
+
+    Reference: P. Zhang, J. Li, P. Wang, B. J. Gao, X. Zhu, L. Guo, "Enabling fast prediction for ensemble models on
+    data streams", KDD 2011.
+
+    >>> from thalweg.index.rules import box
+    >>> tree = ETree(most=3, least=1)
+    >>> for k, (a, b) in enumerate([(0, 1.5), (0.5, 2), (1, 2.5), (2.5, 4), (3.5, 5)], start=1):
+    ...     tree.insert(k, box([(a, b), (a, b)], [0, 1]), weight=0.2)
+    >>> tree.match([[4, 4]])[0], tree.entries_tested([[4, 4]])
+    ([(4, 0), (5, 0)], 4)
+    """
+
+    OWN = ("low", "high", "flags", "entry", "links", "head", "home", "domain")
+
+    def __init__(
+        self, *, most: int = 30, least: int | None = None, split: Literal["greedy", "rstar"] = "greedy"
+    ) -> None:
+        params.whole("most", most, least=3, most=1000)
+        if least is not None:
+            params.whole("least", least, least=1, most=most // 2)
+        params.choice("split", split, SPLITS)
+        self.most, self.least, self.split = most, least, split
+        super().__init__()
+
+    def _reset(self) -> None:
+        d, width = len(self.values), self.bits.shape[1]
+        entries = -(-(int(self.most) + 1) // _VECTOR) * _VECTOR
+        self.low, self.high = np.full((4, d, entries), np.inf), np.full((4, d, entries), -np.inf)
+        self.flags = np.zeros((4, entries, width), dtype=np.uint64)
+        self.entry = np.zeros((4, entries), dtype=np.int64)
+        self.links = np.zeros((4, 3), dtype=np.int64)
+        self.links[0] = 0, -1, 0
+        least = int(self.most) // 2 if self.least is None else int(self.least)
+        self.head = np.array([0, 1, -1, int(self.most), least], dtype=np.int64)
+        self.home = np.zeros(0, dtype=np.int64)
+        self.domain = np.stack([np.full(d, np.inf), np.full(d, -np.inf)])
+
+    def _add(self, rules: Rules, first: int) -> None:
+        grown = np.full(len(self), -1, dtype=np.int64)
+        grown[: len(self.home)] = self.home
+        self.home = grown
+        self._insert(np.arange(first, first + len(rules)))
+
+    def _insert(self, rows: Ints) -> None:
+        routine: Any = jit.insert
+        done = 0
+        while done < len(rows):
+            tree = (self.low, self.high, self.flags, self.entry, self.links, self.head, self.home, self.domain)
+            boxes = (self.values, self.at, self.lo, self.hi, self.bits)
+            done = int(routine(*tree, *boxes, rows, done, SPLITS.index(self.split)))
+            if done < len(rows):
+                for name in ("low", "high", "flags", "entry", "links"):
+                    table = getattr(self, name)
+                    more = np.zeros((len(table) // 2 + 8, *table.shape[1:]), dtype=table.dtype)
+                    setattr(self, name, np.concatenate([table, more]))
+
+    def _drop(self, rows: Ints) -> None:
+        orphans = jit.delete(self.low, self.high, self.flags, self.entry, self.links, self.head, self.home, rows)
+        self._insert(orphans[self.alive[orphans] != 0])
+
+    def _renumber(self, new: Ints) -> None:
+        leaf = self.links[:, jit.LEVEL] == 0
+        leaf[int(self.head[jit.USED]) :] = False
+        held = np.arange(self.entry.shape[1]) < self.links[:, jit.SIZE, None]
+        here = leaf[:, None] & held
+        self.entry[here] = new[self.entry[here]]
+        self.home = np.ascontiguousarray(self.home[new >= 0])
+
+    def _rebuild(self) -> None:
+        self._reset()
+        self.home = np.full(len(self), -1, dtype=np.int64)
+        self._insert(np.flatnonzero(self.alive))
+
+    def _own_tables(self) -> State:
+        return {name: getattr(self, name) for name in self.OWN}
+
+    def _adopt(self, state: Mapping[str, NDArray[Any]]) -> None:
+        for name in self.OWN:
+            setattr(self, name, state[name].copy())
+        self.validate()
+
+    def _scores(self, X: Floats, out: Floats) -> None:
+        routine: Any = jit.e_tree_scores
+        routine(*self._tree, self.payload, self.owner, self.weight, X, out)
+
+    def _match(self, X: Floats, start: Ints) -> Ints:
+        routine: Any = jit.e_tree_match
+        return np.asarray(routine(*self._tree, X, start))
+
+    @property
+    def _tree(self) -> tuple[NDArray[Any], ...]:
+        return self.low, self.high, self.flags, self.entry, self.links, self.head, self.values, self.at
+
+    def entries_tested(self, X: Any) -> int:
+        """How many boxes are compared with the rows of X."""
+        X = self._door(X)
+        out = np.zeros((len(X), self.payload.shape[1]))
+        routine: Any = jit.e_tree_scores
+        return int(routine(*self._tree, self.payload, self.owner, self.weight, X, out))
+
+    @property
+    def height(self) -> int:
+        """Levels of nodes."""
+        return int(self.links[self.head[jit.ROOT], jit.LEVEL]) + 1
+
+    def validate(self) -> None:
+        """Refuse, with one sentence, a tree that breaks a promise of the E-tree."""
+        sizes, root = self.links[:, jit.SIZE], int(self.head[jit.ROOT])
+        seen_rules: list[int] = []
+        n = len(self.links)
+        fits = (
+            self.low.shape == self.high.shape == (n, len(self.values), self.entry.shape[1])
+            and self.flags.shape == (n, self.entry.shape[1], self.bits.shape[1])
+            and len(self.entry) == n
+            and self.head.shape == (5,)
+            and self.domain.shape == (2, len(self.values))
+            and len(self.home) == len(self)
+        )
+        _promise(fits and 0 <= root < n, "its tables fit each other")
+        _promise(int(self.links[root, jit.PARENT]) == -1, "the root has no parent")
+        _promise(self.height == 1 or sizes[root] >= 2, "a root that is no leaf has two entries or more")
+        pending, nodes = [root], 0
+        while pending:
+            i = pending.pop()
+            nodes += 1
+            size, level = int(sizes[i]), int(self.links[i, jit.LEVEL])
+            _promise(nodes <= n and 0 <= size <= self.head[jit.MOST], "nodes have at most M entries")
+            _promise(i == root or size >= self.head[jit.LEAST], "nodes have at least m entries")
+            for e, what in enumerate(self.entry[i, :size].tolist()):
+                lo, hi, bits = self.low[i, :, e], self.high[i, :, e], self.flags[i, e]
+                if level == 0:
+                    _promise(0 <= what < len(self) and self.home[what] == i, "each rule knows its leaf")
+                    same = (lo == self.lo[what]).all() and (hi == self.hi[what]).all()
+                    _promise(same and (bits == self.bits[what]).all(), "a leaf holds the boxes of its rules")
+                    seen_rules.append(what)
+                    continue
+                _promise(0 <= what < n and self.links[what, jit.PARENT] == i, "each node knows its parent")
+                _promise(self.links[what, jit.LEVEL] == level - 1, "all leaves are equally deep")
+                k = int(sizes[what])
+                same = (lo == self.low[what, :, :k].min(axis=1, initial=np.inf)).all()
+                same &= (hi == self.high[what, :, :k].max(axis=1, initial=-np.inf)).all()
+                union = np.bitwise_or.reduce(self.flags[what, :k], axis=0)
+                _promise(bool(same) and (bits == union).all(), "the box of a node is the union of its entries")
+                pending.append(what)
+            _promise((self.low[i, :, size:] == np.inf).all(), "what is no entry holds nothing")
+        alive = np.flatnonzero(self.alive)
+        _promise(sorted(seen_rules) == alive.tolist(), "each rule is in the tree once")
+        _promise((self.home[self.alive == 0] == -1).all(), "a deleted rule has no place")
+        owners = set(self._slot.values())
+        _promise(set(self.owner[alive].tolist()) <= owners, "each rule is of a classifier of the table")
+
+
+def _promise(kept: Any, what: str) -> None:
+    if not kept:
+        raise ValueError(f"the E-tree is damaged: it is not true that {what}")

@@ -1,0 +1,151 @@
+"""The plain ways: look at every rule, or go down every tree. All other indexes must say what these say."""
+
+from collections.abc import Mapping
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thalweg.core.protocols import State
+from thalweg.index import batch_jit, trees_jit
+from thalweg.index import scores_jit as jit
+from thalweg.index.index import Index
+from thalweg.index.rules import Floats, Ints, Rules
+
+
+@final
+class LinearRules(Index):
+    """Looks at every rule for every record.
+
+    >>> from thalweg.index.rules import box
+    >>> index = LinearRules()
+    >>> index.insert(7, box([(0.0, 1.5)], [0.0, 1.0]))
+    >>> index.match([[1.0], [2.0]])[0], index.scores([[1.0], [2.0]]).tolist()
+    ([(7, 0)], [[0.0, 1.0], [0.0, 0.0]])
+    """
+
+    def _add(self, rules: Rules, first: int) -> None:
+        pass
+
+    def _drop(self, rows: Ints) -> None:
+        pass
+
+    def _renumber(self, new: Ints) -> None:
+        pass
+
+    def _scores(self, X: Floats, out: Floats) -> None:
+        jit.scan_scores(
+            self.lo, self.hi, self.bits, self.values, self.at, self.payload, self.owner, self.alive, self.weight, X, out
+        )
+
+    def _match(self, X: Floats, start: Ints) -> Ints:
+        return jit.scan_match(self.lo, self.hi, self.bits, self.values, self.at, self.alive, X, start)
+
+
+class _Trees(Index):
+    """What indexes share that go down trees."""
+
+    needs_trees = True
+    OWN = ("packed", "rule", "roots", "grown")
+
+    def _reset(self) -> None:
+        self.packed = np.zeros(0, dtype=trees_jit.PACKED)
+        self.rule = np.zeros(0, dtype=np.uint32)
+        self.roots = np.zeros(0, dtype=np.int64)
+        self.grown = np.zeros(0, dtype=np.int64)  # which classifier each tree is
+
+    def _add(self, rules: Rules, first: int) -> None:
+        assert rules.nodes is not None
+        assert rules.missing is not None
+        assert rules.leaf_rule is not None
+        size = int(trees_jit.packed_size(rules.nodes))
+        packed, leaf = np.zeros(size, dtype=trees_jit.PACKED), np.zeros(size, dtype=np.uint32)
+        base = len(self.packed)
+        size = int(trees_jit.pack(rules.nodes, rules.missing, packed, leaf, base, 0))
+        rows = np.append(np.where(rules.leaf_rule >= 0, first + rules.leaf_rule, trees_jit.NO_LEAF), trees_jit.NO_LEAF)
+        which = np.minimum(leaf[:size], len(rows) - 1)
+        self.packed = np.concatenate([self.packed, packed[:size]])
+        self.rule = np.concatenate([self.rule, rows[which].astype(np.uint32)])
+        self.roots = np.append(self.roots, base)
+        self.grown = np.append(self.grown, len(self.names) - 1)
+
+    def _drop(self, rows: Ints) -> None:
+        kept = np.isin(self.grown, list(self._slot.values()))
+        grown = self.grown[kept]
+        ends = np.append(self.roots[1:], len(self.packed))
+        parts, rules, roots, base = [], [], [], 0
+        for t in np.flatnonzero(kept):
+            part = self.packed[self.roots[t] : ends[t]].copy()
+            part["left"] -= np.uint32(self.roots[t] - base)
+            parts.append(part)
+            rules.append(self.rule[self.roots[t] : ends[t]])
+            roots.append(base)
+            base += len(part)
+        self._reset()
+        if parts:
+            self.packed, self.rule = np.concatenate(parts), np.concatenate(rules)
+            self.roots, self.grown = np.array(roots, dtype=np.int64), grown
+
+    def _renumber(self, new: Ints) -> None:
+        self.grown = np.arange(len(self.roots))
+        there = self.rule < len(new)
+        self.rule[there] = new[self.rule[there].astype(np.int64)].astype(np.uint32)
+
+    def _own_tables(self) -> State:
+        return {name: getattr(self, name) for name in self.OWN}
+
+    def _adopt(self, state: Mapping[str, NDArray[Any]]) -> None:
+        for name in self.OWN:
+            setattr(self, name, state[name].copy())
+        n = len(self.packed)
+        sound = (
+            len(self.rule) == n
+            and len(self.roots) == len(self._slot)
+            and (self.packed["left"] < max(1, n)).all()
+            and (self.packed["feature"] // 2 < max(1, len(self.values))).all()
+            and ((self.roots >= 0) & (self.roots < n)).all()
+        )
+        if not sound:
+            raise ValueError("state must be what state() gave: its trees point outside themselves")
+
+    def _match(self, X: Floats, start: Ints) -> Ints:
+        return jit.descend_match(self.packed, self.rule, self.roots, self.alive, X, start)
+
+
+@final
+class LinearTrees(_Trees):
+    """Goes down every tree for every record, one after the other.
+
+    >>> from thalweg import SEA, OnlineBagging
+    >>> from thalweg.index.sources import rules_of
+    >>> chunk = SEA(seed=1).read(5_000)
+    >>> forest = OnlineBagging(size=3).partial_fit(chunk.X, chunk.y)
+    >>> index = LinearTrees().insert_all(rules_of(forest))
+    >>> [len(index.match(chunk.X[:1])[0]), index.scores(chunk.X[:1]).shape]
+    [3, (1, 2)]
+    """
+
+    def _scores(self, X: Floats, out: Floats) -> None:
+        jit.descend_scores(
+            self.packed, self.rule, self.roots, self.payload, self.owner, self.alive, self.weight, X, out
+        )
+
+
+@final
+class CompiledTrees(_Trees):
+    """Lets many records go down a tree together, tree after tree: for batches.
+
+    >>> from thalweg import SEA, OnlineBagging
+    >>> from thalweg.index.sources import rules_of
+    >>> chunk = SEA(seed=1).read(5_000)
+    >>> forest = OnlineBagging(size=3).partial_fit(chunk.X, chunk.y)
+    >>> index = CompiledTrees().insert_all(rules_of(forest))
+    >>> bool((index.scores(chunk.X) == LinearTrees().insert_all(rules_of(forest)).scores(chunk.X)).all())
+    True
+    """
+
+    def _scores(self, X: Floats, out: Floats) -> None:
+        work = np.empty(min(len(X), batch_jit.BLOCK), dtype=np.int64)
+        batch_jit.batch_scores(
+            self.packed, self.rule, self.roots, self.payload, self.owner, self.alive, self.weight, X, out, work
+        )

@@ -1,0 +1,95 @@
+"""What all indexes share: the table of rules, and how matched rules become scores.
+
+| table   | shape      | dtype   | meaning                                                                          |
+| lo, hi, bits, values, at    |         | as in trees_jit.py, a row for each rule, in the order of insertion |
+| payload | rules × C  | float64 | what each rule votes                                                             |
+| owner   | rules      | int64   | the classifier that each rule is of, counted in the order of insertion           |
+| alive   | rules      | int64   | 0: the rule's classifier was deleted                                             |
+| weight  | classifiers| float64 | of each classifier's votes                                                       |
+
+The votes of the rules that hold a record are added in the order of the table, whichever index finds them: sums of
+floats depend on it.
+"""
+
+import numpy as np
+
+from thalweg.index.trees_jit import Bits, Whole, descend, holds
+from thalweg.jit.compile import called, compiled, inlined
+from thalweg.trees.leaf_jit import Floats, Ints
+from thalweg.trees.tables_jit import Nodes
+
+
+@inlined
+def add_rule(payload: Floats, owner: Ints, weight: Floats, i: int, out: Floats, r: int) -> None:
+    """Add the votes of rule i to row r of ``out``."""
+    w = weight[owner[i]]
+    for c in range(out.shape[1]):
+        out[r, c] += w * payload[i, c]
+
+
+@called
+def push(found: Ints, n: int, i: int) -> Ints:
+    """Write i to cell n of ``found``, in a longer copy where that is full."""
+    if n == len(found):
+        longer = np.empty(2 * n + 64, dtype=np.int64)
+        longer[:n] = found
+        found = longer
+    found[n] = i
+    return found
+
+
+# -- scans ------------------------------------------------------------------------------------------------------------
+
+
+@compiled
+def scan_scores(lo: Floats, hi: Floats, bits: Bits, values: Ints, at: Ints, payload: Floats, owner: Ints, alive: Ints,
+                weight: Floats, X: Floats, out: Floats) -> None:  # fmt: skip
+    """Look at every rule for every row."""
+    for r in range(len(X)):
+        for i in range(len(lo)):
+            if alive[i] != 0 and holds(lo, hi, bits, values, at, i, X, r):
+                add_rule(payload, owner, weight, i, out, r)
+
+
+@compiled
+def scan_match(lo: Floats, hi: Floats, bits: Bits, values: Ints, at: Ints, alive: Ints, X: Floats,
+               start: Ints) -> Ints:  # fmt: skip
+    """Give the rules that hold each row, one row after the other; row r's begin at start[r]."""
+    found, n = np.empty(64, dtype=np.int64), 0
+    for r in range(len(X)):
+        start[r] = n
+        for i in range(len(lo)):
+            if alive[i] != 0 and holds(lo, hi, bits, values, at, i, X, r):
+                found = push(found, n, i)
+                n += 1
+    start[len(X)] = n
+    return found[:n]
+
+
+# -- trees ------------------------------------------------------------------------------------------------------------
+
+
+@compiled
+def descend_scores(packed: Nodes, rule: Whole, roots: Ints, payload: Floats, owner: Ints, alive: Ints, weight: Floats,
+                   X: Floats, out: Floats) -> None:  # fmt: skip
+    """Go down every tree for every row. rule: of a leaf; at least ``len(alive)``: none."""
+    for r in range(len(X)):
+        for t in range(len(roots)):
+            i = int(np.int64(rule[descend(packed, roots[t], X, r)]))
+            if i < len(alive) and alive[i] != 0:
+                add_rule(payload, owner, weight, i, out, r)
+
+
+@compiled
+def descend_match(packed: Nodes, rule: Whole, roots: Ints, alive: Ints, X: Floats, start: Ints) -> Ints:
+    """Give the rules that hold each row, one row after the other."""
+    found, n = np.empty(64, dtype=np.int64), 0
+    for r in range(len(X)):
+        start[r] = n
+        for t in range(len(roots)):
+            i = int(np.int64(rule[descend(packed, roots[t], X, r)]))
+            if i < len(alive) and alive[i] != 0:
+                found = push(found, n, i)
+                n += 1
+    start[len(X)] = n
+    return found[:n]

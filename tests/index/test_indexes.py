@@ -1,0 +1,233 @@
+"""All indexes find the same rules and give the same scores, to the last bit, whatever is inserted and deleted."""
+
+import numpy as np
+import pytest
+
+from index.test_rule_boxes import hard_rows
+from thalweg import Agrawal, HoeffdingTree, RandomRBF
+from thalweg.index.bitmap import BitmapIndex
+from thalweg.index.choose import KINDS, make_index
+from thalweg.index.e_tree import ETree
+from thalweg.index.index import RuleIndex
+from thalweg.index.linear import CompiledTrees, LinearRules, LinearTrees
+from thalweg.index.rules import box
+from thalweg.index.sources import rules_of
+from twins import rules as twin
+
+MAKE = {
+    "linear rules": LinearRules,
+    "linear trees": LinearTrees,
+    "compiled trees": CompiledTrees,
+    "bitmap": BitmapIndex,
+    "e-tree": ETree,
+    "e-tree 3, 1": lambda: ETree(most=3, least=1),
+    "e-tree 4, 2": lambda: ETree(most=4, least=2),
+    "e-tree, along an axis": lambda: ETree(most=8, split="rstar"),
+}
+
+
+def grown(nominal, n, seed):
+    """Trees on different parts of a stream, as rules, and rows of the stream."""
+    stream = Agrawal(seed=seed) if nominal else RandomRBF(classes=3, features=4, seed=seed)
+    found = []
+    for k in range(n):
+        chunk = stream.read(600)
+        tree = HoeffdingTree(grace_period=30, delta=0.1, tau=0.9, subspace=3, seed=k, binary_splits=k % 2 == 0)
+        X = chunk.X.copy()
+        X[::17] = np.nan
+        found += rules_of(tree.declare(stream.schema).partial_fit(X, chunk.y))
+    return found, stream.read(400).X
+
+
+def same(indexes, X, name=""):
+    """Do all say what the first says?"""
+    first, *others = indexes
+    scores, match = first.scores(X), first.match(X)
+    for other in others:
+        assert np.array_equal(other.scores(X), scores), (type(other), name)
+        mine = other.match(X)
+        for table in ("start", "classifier", "rule"):
+            assert np.array_equal(getattr(mine, table), getattr(match, table)), (type(other), table, name)
+
+
+@pytest.mark.parametrize("nominal", [False, True])
+def test_random_steps(nominal):
+    ensemble, X = grown(nominal, 12, seed=3)
+    rng = np.random.default_rng(7)
+    X = hard_rows(ensemble, X, rng)
+    indexes, plain = [make() for make in MAKE.values()], twin.Ensemble()
+    there, fresh = [], 0
+    for step in range(100):
+        what = rng.random()
+        if what < 0.45 or len(there) < 2:
+            rules, weight = ensemble[rng.integers(len(ensemble))], float(rng.random())
+            for index in (*indexes, plain):
+                index.insert(fresh, rules, weight)
+            there.append(fresh)
+            fresh += 1
+        elif what < 0.85:
+            gone = there.pop(rng.integers(len(there)))
+            for index in (*indexes, plain):
+                index.delete(gone)
+        else:
+            name, weight = there[rng.integers(len(there))], float(rng.choice([0.0, rng.random()]))
+            for index in (*indexes, plain):
+                index.set_weight(name, weight)
+        for index in indexes:
+            if isinstance(index, ETree):
+                index.validate()
+        rows = X[rng.integers(0, len(X), 40)]
+        same(indexes, rows, step)
+        assert indexes[0].match(rows)[0] == plain.match(rows[0])
+        assert indexes[0].scores(rows)[0].tolist() == plain.scores(rows[0], indexes[0].payload.shape[1])
+    for name in there:
+        for index in indexes:
+            index.delete(name)
+    same(indexes, X)
+    assert all(index.n_rules == 0 and not index.scores(X).any() for index in indexes)
+    for index in indexes:
+        index.insert(1, ensemble[0])
+    same(indexes, X)
+
+
+def test_many_rules_in_many_blocks():
+    ensemble, X = grown(False, 30, seed=4)
+    ensemble = ensemble * 10
+    indexes = [make().insert_all(ensemble) for make in (LinearRules, BitmapIndex, CompiledTrees, ETree)]
+    assert len(indexes[0]) > 4_096
+    same(indexes, hard_rows(ensemble, X, np.random.default_rng(1)))
+    for index in indexes:
+        for name in range(70, 160):
+            index.delete(name)
+    same(indexes, X)
+
+
+def test_votes_of_one_tree_are_the_tree_s():
+    stream = RandomRBF(classes=3, seed=1)
+    chunk = stream.read(4_000)
+    tree = HoeffdingTree(leaf="majority", grace_period=50, tau=0.5).partial_fit(chunk.X, chunk.y)
+    for kind in KINDS:
+        assert np.array_equal(make_index(kind, rules_of(tree)).scores(chunk.X), tree.predict_proba(chunk.X))
+
+
+def test_the_paper_s_example():
+    tree = ETree(most=3, least=1)
+    cubes = [(0, 1.5), (0.5, 2), (1, 2.5), (2.5, 4), (3.5, 5)]
+    for k, (a, b) in enumerate(cubes[:4], start=1):
+        tree.insert(k, box([(a, b), (a, b)], [0, 1]), weight=0.2)
+    root = int(tree.head[0])
+    groups = [sorted(1 + tree.entry[c, : tree.links[c, 0]]) for c in tree.entry[root, : tree.links[root, 0]]]
+    assert sorted(groups) == [[1, 2, 3], [4]]
+    tree.insert(5, box([cubes[4]] * 2, [0, 1]), weight=0.2)
+    tree.validate()
+    assert tree.match([[4, 4]])[0] == [(4, 0), (5, 0)]
+    assert tree.entries_tested([[4, 4]]) == 4
+    assert tree.scores([4, 4]).tolist() == [[0.0, 0.4]]
+
+
+def test_strange_rules():
+    inf = np.inf
+    strange = [
+        box([(-inf, inf), (-inf, inf)], [1, 0]),
+        box([(1, 1), (-inf, 0)], [0, 1]),
+        box([(-inf, -inf), (inf, inf)], [0.5, 0.5]),
+        box([(5e-324, 1e308), (-1e308, -0.0)], [0.25, 0.75]),
+    ]
+    edge = [-inf, -1e308, -1.0, -5e-324, -0.0, 0.0, 5e-324, 1.0, np.nextafter(1, 2), 1e308, inf, np.nan]
+    X = np.array([[a, b] for a in edge for b in edge])
+    for repeat in (1, 60):
+        indexes = [make().insert_all(strange * repeat) for key, make in MAKE.items() if "trees" not in key]
+        same(indexes, X)
+        plain = twin.Ensemble()
+        for k, rules in enumerate(strange):
+            plain.insert(k, rules, 1.0)
+        if repeat == 1:
+            assert [indexes[0].match(X)[r] for r in range(len(X))] == [plain.match(x) for x in X]
+    points = [box([(0.5, 0.5)], [1.0])] * 2_000
+    tree = ETree(most=10).insert_all(points)
+    tree.validate()
+    assert tree.scores([[0.5], [0.4]]).tolist() == [[2_000.0], [0.0]]
+
+
+@pytest.mark.parametrize("name", MAKE)
+def test_saved_and_continued(name):
+    ensemble, X = grown(True, 6, seed=5)
+    index = MAKE[name]().insert_all(ensemble)
+    index.delete(2)
+    index.set_weight(4, 0.5)
+    twin_index = MAKE[name]()
+    twin_index.restore(index.state())
+    same([index, twin_index], X)
+    for each in (index, twin_index):
+        each.delete(0)
+        each.insert(9, ensemble[2], 0.1)
+    same([index, twin_index], X)
+    assert index.classifiers == twin_index.classifiers
+    assert isinstance(index, RuleIndex)
+    broken = index.state()
+    broken["owner"] = broken["owner"] + 100
+    with pytest.raises(ValueError, match="state must be what"):
+        twin_index.restore(broken)
+    with pytest.raises(ValueError, match="it lacks"):
+        twin_index.restore({})
+    same([index, twin_index], X)
+
+
+@pytest.mark.parametrize("name", MAKE)
+def test_bad_input_changes_nothing(name):
+    ensemble, X = grown(True, 2, seed=6)
+    index = MAKE[name]()
+    assert index.scores(X).shape == (len(X), 0)
+    index.insert(1, ensemble[0])
+    before = index.scores(X)
+    with pytest.raises(ValueError, match="name must be new"):
+        index.insert(1, ensemble[1])
+    with pytest.raises(KeyError, match="name must be a classifier"):
+        index.delete(2)
+    with pytest.raises(KeyError, match="name must be a classifier"):
+        index.set_weight(2, 1.0)
+    with pytest.raises(ValueError, match="weight must lie"):
+        index.set_weight(1, -1.0)
+    with pytest.raises(TypeError, match="rules must be Rules"):
+        index.insert(2, "rules")
+    with pytest.raises((ValueError, TypeError), match="rules"):
+        index.insert(2, box([(0, 1)], [1.0]))
+    with pytest.raises(ValueError, match="X must be rows of 9 numbers"):
+        index.scores(X[:, :3])
+    with pytest.raises(ValueError, match="X must be rows of numbers"):
+        index.scores([["a"] * 9])
+    assert np.array_equal(index.scores(X), before)
+    assert list(index.classifiers) == [1]
+
+
+def test_which_index():
+    ensemble, X = grown(False, 8, seed=7)
+    ensemble = ensemble * 4
+    assert isinstance(make_index("auto", ensemble), BitmapIndex)
+    assert isinstance(make_index("auto", ensemble[:1]), LinearRules)
+    chosen = make_index("auto", ensemble, sample=X)
+    assert "the fastest on 200 records" in chosen.reason
+    assert "max_bytes" in make_index("auto", ensemble, max_bytes=1000).reason
+    assert make_index("e-tree", ensemble, most=10).most == 10
+    with pytest.raises(ValueError, match="kind must be one of"):
+        make_index("fast")
+    with pytest.raises(ValueError, match="takes no parameters"):
+        make_index("auto", most=3)
+    with pytest.raises(ValueError, match="most must lie"):
+        ETree(most=2)
+    with pytest.raises(ValueError, match="least must lie"):
+        ETree(most=10, least=6)
+
+
+def test_validate_finds_damage():
+    ensemble, _ = grown(False, 4, seed=8)
+    for name, column in {"links": 0, "entry": 0, "home": 0}.items():
+        tree = ETree(most=6).insert_all(ensemble)
+        table = getattr(tree, name)
+        table.reshape(len(table), -1)[0 if name == "home" else tree.head[0], column] += 1
+        with pytest.raises(ValueError, match="the E-tree is damaged"):
+            tree.validate()
+    tree = ETree(most=6).insert_all(ensemble)
+    tree.low[tree.head[0], 0, 0] = 12_345.0
+    with pytest.raises(ValueError, match="union of its entries"):
+        tree.validate()
