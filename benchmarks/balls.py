@@ -209,9 +209,10 @@ def _cell(mean: float | None, runs: list[Any], name: str) -> str:
 
 
 def _rank(means: dict[str, Any], whole: list[str], line: str, stream: str) -> float:
-    mine = means[line][stream]
-    above = sum(means[other][stream] > mine for other in whole)
-    return 1 + above + (sum(means[other][stream] == mine for other in whole) - 1) / 2
+    """The rank of a learner; the options of BallCoverPlus do not compete with each other, nor with the default."""
+    mine, first = means[line][stream], "BallCoverPlus"
+    others = [o for o in whole if o != line and not (o.startswith(first) and (line.startswith(first) or o != first))]
+    return 1 + sum((means[o][stream] > mine) + (means[o][stream] == mine) / 2 for o in others)
 
 
 DRAWN = (
@@ -231,21 +232,32 @@ def draw(found: dict[str, Any], path: Path) -> None:
     marks = ("o", "s", "^", "D", "v", "P", "X")
     ends = []
     for stream, part in zip(STREAMS, axes, strict=True):
+        lows, highs, places = [], [], []
         for name, colour, mark in zip(DRAWN, LIGHT.lines, marks, strict=True):
             points = []
             for runs in found.values():
                 mean = mean_of(runs.get(name, {}).get(stream, []))
                 if mean is not None:
                     points.append((runs[name][stream][0]["bytes"] / 1024, mean))
+            if not points:
+                continue
             points.sort()
             first = name == DRAWN[0]
             part.plot(
-                *zip(*points, strict=True) if points else ([], []), mark, linestyle="-", color=colour, label=name,
+                *zip(*points, strict=True), mark, linestyle="-", color=colour, label=name,
                 linewidth=2.4 if first else 1.2, markersize=5, zorder=4 if first else 3,
             )  # fmt: skip
-            if points and first:
+            lows.append(min(v for _, v in points))
+            highs.append(max(v for _, v in points))
+            places = [x for x, _ in points]
+            if first:
                 ends.append(f"{stream} {points[0][1]:.1f} to {points[-1][1]:.1f} %")
         part.set_xscale("log")
+        part.set_xticks(places, [f"{x:,.0f}" for x in places])
+        part.minorticks_off()
+        low, high = sorted(lows)[1], max(highs)  # one line may leave the panel, so that the others can be told
+        if min(lows) < low - 0.5 * (high - low):
+            part.set_ylim(low - 0.12 * (high - low), high + 0.08 * (high - low))
         part.set_title(stream, loc="left", color=LIGHT.ink, fontsize=10, fontweight="bold")
         part.grid(color=LIGHT.grid, linewidth=0.6)
         part.tick_params(colors=LIGHT.faint, labelsize=8, length=0, which="both")

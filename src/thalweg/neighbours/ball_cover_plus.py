@@ -49,8 +49,8 @@ class BallCoverPlus(Classifier):
     to the range so far; None: not at all. Centres stay in the scale in which they came. seed: of the draws.
 
     Nominal values differ by 1 or not at all, are not stretched, and those of a centre do not move. Missing values are
-    refused. A row of weight w counts as w rows. ``predict_proba`` is what the one that answers says, drawn towards "all
-    alike" by its error of late.
+    refused. A row of weight w counts as w in balls, signs and errors. ``predict_proba`` is what the one that answers
+    says, drawn towards "all alike" by its error of late.
 
     Reference: the balls are those of R. De Rosa, F. Orabona, N. Cesa-Bianchi, "The ABACOC algorithm", ICDM 2015; all
     else is ours, measured in docs/balls.md.

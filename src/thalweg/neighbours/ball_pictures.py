@@ -41,7 +41,7 @@ def plot_balls(
     >>> chunk = Sine(seed=1).read(600)
     >>> picture = plot_balls(BallCover(max_balls=40), chunk.X, chunk.y, times=(200, 600))
     >>> picture.alt
-    'Balls of BallCover over f0 and f1: 40 after 200 rows, 40 after 600 rows.'
+    'Balls of BallCover over x0 and x1: 12 after 200 rows, 27 after 600 rows.'
     """
     if not isinstance(learner, (BallCover, BallCoverPlus)):
         raise TypeError(f"learner must be a BallCover or a BallCoverPlus, got {shown(learner)}")
@@ -151,7 +151,7 @@ def _animate(learner: Any, panels: list[Any], features: Sequence[int], theme: Th
     figure = Figure(figsize=(4.2, 4.2), layout="constrained", facecolor=theme.paper)
     FigureCanvasAgg(figure)
     axes, writer = figure.subplots(), PillowWriter(fps=round(1 / _SECONDS))
-    with writer.saving(figure, str(path), 80):
+    with writer.saving(figure, str(path), 72):
         for panel in panels:
             axes.clear()
             _panel(axes, learner, panel, panels, features, theme)
