@@ -499,7 +499,7 @@ def test_states_that_lack_a_part(path, lost):
 
 
 def test_snapshot_truncated_every_4_kb(path):
-    wide = thalweg.MajorityClass().partial_fit(np.zeros((1, 3000)), ["a"])
+    wide = thalweg.MajorityClass().partial_fit(np.zeros((1, 8000)), ["a"])
     thalweg.save(wide, path)
     data = path.read_bytes()
     assert len(data) > 100_000

@@ -22,6 +22,8 @@ from thalweg.core.schema import Schema
 
 T = TypeVar("T")
 Path = str | os.PathLike[str]
+MOST_SHOWN = 1_000
+"""Up to so many features stand in the header of a file, for people and other programs."""
 
 
 def save(obj: Stateful, path: Path) -> None:
@@ -38,7 +40,7 @@ def save(obj: Stateful, path: Path) -> None:
     params.path("path", path)
     header = _describe(obj)
     schema = getattr(obj, "schema", None)
-    if isinstance(schema, Schema):  # the state has it too; here it is for people and other programs to read
+    if isinstance(schema, Schema) and schema.n_features <= MOST_SHOWN:  # the state has it, too
         header["schema"] = json.loads(schema.to_json())
     write_arrays(path, obj.state(), header)
 

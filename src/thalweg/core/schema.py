@@ -19,7 +19,7 @@ Value = str | int | float | bool
 _MOST_CODES = 1 << 20
 
 
-class Feature(msgspec.Struct, frozen=True, dict=True):
+class Feature(msgspec.Struct, frozen=True, dict=True, omit_defaults=True):
     """One column: numeric, or nominal when it has values.
 
     >>> Feature("salary").nominal
