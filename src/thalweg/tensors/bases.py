@@ -1,0 +1,428 @@
+"""Orthonormal bases of the row spaces of flattenings, and how much two such spaces overlap.
+
+What is promised: the basis of a tensor, and its overlap with landmarks, are the same to the last bit alone or in a
+chunk of any size. All products are made tensor by tensor, in shapes that depend on the shape of one tensor, the rank
+rule and the landmarks only: never on the number of tensors. Factor forms use compiled sums of a fixed order; dense and
+sparse ones go through BLAS and LAPACK, and may differ in the last bits between machines or builds of BLAS.
+"""
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import Any, Self, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thalweg.core.params import Parametrised, choice, number, shown, whole
+from thalweg.core.protocols import State
+from thalweg.tensors import chordal_jit as jit
+from thalweg.tensors.forms import (
+    LARGEST_DENSE,
+    CPTensors,
+    Floats,
+    Ints,
+    SparseTensors,
+    Tensors,
+    flatten,
+    form,
+    shape_of,
+    tensors_in,
+)
+
+ROUTES = ("auto", "svd", "gram", "randomised")
+LARGE = 200
+"""Flattenings whose both sides are longer are sketched."""
+SPARE = 5
+"""Columns of a sketch beyond the rank."""
+GRAM_TOL = 1e-7
+"""Singular values below this share of the first are noise where they come from a Gram matrix."""
+CLEAR = 1e-2
+"""With "auto", a kept singular value below this share of the first is found again by an SVD."""
+BLOCK = 64
+"""Tensors worked on at a time, to stay in the cache."""
+
+
+class Bases(ABC):
+    """The bases of a chunk of tensors, one for each mode."""
+
+    __slots__ = ("logs", "ranks", "shape")
+
+    shape: tuple[int, ...]
+    ranks: Ints
+    """(n, L): dimensions of the row spaces; 0 for a tensor that is 0."""
+    logs: Floats
+    """(n): log of the norm of each tensor; -inf for a tensor that is 0."""
+
+    def __len__(self) -> int:
+        return len(self.ranks)
+
+    @abstractmethod
+    def overlaps(self, others: Self) -> Floats:
+        """Give Tr(GᵀG), G = D_Bᵀ D_A, for each tensor, each of the others, and each mode: (n, s, L)."""
+
+    @abstractmethod
+    def state(self) -> State:
+        """Copy the bases out as a few arrays."""
+
+    def distances(self, others: Self) -> Floats:
+        """Give the squared chordal distances R_A + R_B - 2 Tr(GᵀG), not below 0: (n, s, L)."""
+        sums = (self.ranks[:, None, :] + others.ranks[None, :, :]).astype(np.float64)
+        return np.maximum(0.0, sums - 2.0 * self.overlaps(others))
+
+
+@final
+class DenseBases(Bases):
+    """Bases as rows of arrays (n, m_j, P_j); rows beyond the rank are zeros, so that all have one shape."""
+
+    __slots__ = ("rows",)
+
+    def __init__(self, shape: tuple[int, ...], rows: list[Floats], ranks: Ints, logs: Floats) -> None:
+        self.shape, self.rows, self.ranks, self.logs = shape, rows, ranks, logs
+
+    def overlaps(self, others: Self) -> Floats:
+        """Give Tr(GᵀG), (n, s, L): one product with the stacked rows of the others for each tensor and mode."""
+        routine: Any = jit.add_squares
+        out = np.zeros((len(self.shape), len(self), len(others)))
+        for j, (mine, theirs) in enumerate(zip(self.rows, others.rows, strict=True)):
+            stacked = theirs.reshape(-1, theirs.shape[2]).T
+            for i in range(0, len(self), BLOCK):
+                routine(np.ascontiguousarray(mine[i : i + BLOCK] @ stacked), out[j, i : i + BLOCK])
+        return np.ascontiguousarray(np.moveaxis(out, 0, 2))
+
+    def state(self) -> State:
+        """Copy the bases out as a few arrays."""
+        kept = {f"rows_{j}": rows.copy() for j, rows in enumerate(self.rows)}
+        return {**_head(self, "dense"), **kept}
+
+
+@final
+class CPBases(Bases):
+    """Bases K_j C_j of CP tensors: columns (n, L, r, N) of the factors, and turns C (n, L, r, m)."""
+
+    __slots__ = ("columns", "turns")
+
+    def __init__(self, shape: tuple[int, ...], columns: Floats, turns: Floats, ranks: Ints, logs: Floats) -> None:
+        self.shape, self.columns, self.turns, self.ranks, self.logs = shape, columns, turns, ranks, logs
+
+    def overlaps(self, others: Self) -> Floats:
+        """Give Tr(GᵀG), (n, s, L), from inner products of the columns of the factors."""
+        routine: Any = jit.cp_overlaps
+        out = np.zeros((len(self), len(others), len(self.shape)))
+        routine(self.columns, self.turns, others.columns, others.turns, out)
+        return out
+
+    def state(self) -> State:
+        """Copy the bases out as a few arrays."""
+        return {**_head(self, "cp"), "columns": self.columns.copy(), "turns": self.turns.copy()}
+
+
+@final
+class SparseBases(Bases):
+    """Bases by the columns that are not 0: for mode j keys (c, L - 1), values (c, m_j), starts (n + 1)."""
+
+    __slots__ = ("_tables", "keys", "starts", "values")
+
+    def __init__(
+        self, shape: tuple[int, ...], keys: list[Ints], values: list[Floats], starts: list[Ints], ranks: Ints,
+        logs: Floats,
+    ) -> None:  # fmt: skip
+        self.shape, self.keys, self.values, self.starts = shape, keys, values, starts
+        self.ranks, self.logs = ranks, logs
+        self._tables: list[tuple[dict[bytes, int], Floats]] | None = None
+
+    def tables(self) -> list[tuple[dict[bytes, int], Floats]]:
+        """For each mode: where a column is in the table, and the table (columns, n · m_j) of all tensors side by side.
+
+        The first row of a table is zeros, for columns that no tensor has.
+        """
+        if self._tables is None:
+            self._tables = []
+            for keys, values, starts in zip(self.keys, self.values, self.starts, strict=True):
+                place: dict[bytes, int] = {}
+                at = [place.setdefault(key, len(place) + 1) for key in _packed(keys)]
+                width = values.shape[1]
+                table = np.zeros((len(place) + 1, len(self), width))
+                owner = np.repeat(np.arange(len(self)), np.diff(starts))
+                table[at, owner] = values
+                self._tables.append((place, table.reshape(len(place) + 1, -1)))
+        return self._tables
+
+    def overlaps(self, others: Self) -> Floats:
+        """Give Tr(GᵀG), (n, s, L), from the columns that both have."""
+        routine: Any = jit.add_squares
+        out = np.zeros((len(self), len(others), len(self.shape)))
+        for j, (place, table) in enumerate(others.tables()):
+            packed = _packed(self.keys[j])
+            for i in range(len(self)):
+                a, b = self.starts[j][i], self.starts[j][i + 1]
+                at = [place.get(key, 0) for key in packed[a:b]]
+                mine = np.ascontiguousarray(self.values[j][a:b, : self.ranks[i, j]].T)
+                sums = np.zeros((1, len(others)))
+                routine(np.ascontiguousarray(mine @ table[at])[None], sums)
+                out[i, :, j] = sums[0]
+        return out
+
+    def state(self) -> State:
+        """Copy the bases out as a few arrays."""
+        kept: State = {}
+        for j in range(len(self.shape)):
+            kept[f"keys_{j}"], kept[f"values_{j}"] = self.keys[j].copy(), self.values[j].copy()
+            kept[f"starts_{j}"] = self.starts[j].copy()
+        return {**_head(self, "sparse"), **kept}
+
+
+FORMS = ("dense", "cp", "sparse")
+
+
+def _head(bases: Bases, kind: str) -> State:
+    return {
+        "form": np.array([FORMS.index(kind)], dtype=np.int64),
+        "shape": np.array(bases.shape, dtype=np.int64),
+        "ranks": bases.ranks.copy(),
+        "logs": bases.logs.copy(),
+    }
+
+
+def bases_from(state: Mapping[str, NDArray[Any]]) -> Bases:
+    """Make bases again from what ``state`` gave.
+
+    >>> bases = Decomposition().bases(np.ones((1, 2, 3)))
+    >>> bool(bases_from(bases.state()).distances(bases).max() < 1e-14)
+    True
+    """
+    shape = tuple(int(size) for size in state["shape"])
+    ranks, logs, modes = state["ranks"].copy(), state["logs"].copy(), range(len(shape))
+    kind = FORMS[int(state["form"][0])]
+    if kind == "dense":
+        return DenseBases(shape, [state[f"rows_{j}"].copy() for j in modes], ranks, logs)
+    if kind == "cp":
+        return CPBases(shape, state["columns"].copy(), state["turns"].copy(), ranks, logs)
+    keys, values, starts = ([state[f"{name}_{j}"].copy() for j in modes] for name in ("keys", "values", "starts"))
+    return SparseBases(shape, keys, values, starts, ranks, logs)
+
+
+@final
+class Decomposition(Parametrised):
+    """How tensors become bases: the rank rule, and the route.
+
+    rank: "numerical", every singular value that is not rounding (the paper's rule); "energy", as few as hold the share
+    ``energy`` of the squares, at most max_rank; or a whole number, as many, if there are. The last two keep at most
+    half of the columns of a flattening, since a space that fills most of them says nothing.
+    route: "svd", most accurate; "gram", eigenvectors of the smaller Gram matrix, which loses singular values below
+    1e-7 of the first; "randomised", a sketch with one power step; "auto": svd for the numerical rank, else gram (and
+    svd for the few tensors of which a kept singular value is below 1/100 of the first), randomised where both sides
+    are beyond 200. Factor (CP) tensors have a route of their own, sparse ones use the columns that are not 0.
+    seed: for the sketches.
+
+    >>> Decomposition(rank=2).bases(np.random.default_rng(1).random((1, 8, 8))).ranks.tolist()
+    [[2, 2]]
+    """
+
+    __slots__ = ("energy", "max_rank", "rank", "route", "seed")
+
+    def __init__(
+        self, *, rank: str | int = "energy", max_rank: int = 5, energy: float = 0.95, route: str = "auto", seed: int = 1
+    ) -> None:
+        if isinstance(rank, str):
+            if rank not in ("numerical", "energy"):
+                raise ValueError(f"rank must be 'numerical', 'energy' or a whole number above 0, got {shown(rank)}")
+        else:
+            whole("rank", rank, least=1)
+        whole("max_rank", max_rank, least=1)
+        number("energy", energy, above=0, most=1)
+        choice("route", route, ROUTES)
+        if route == "randomised" and rank == "numerical":
+            raise ValueError("route must not be 'randomised' where rank is 'numerical': a sketch has a rank of its own")
+        whole("seed", seed, least=0)
+        self.rank, self.max_rank, self.energy, self.route, self.seed = rank, max_rank, energy, route, seed
+
+    def bases(self, tensors: Any) -> Bases:
+        """Decompose each tensor once for each mode."""
+        return self.of(tensors_in(tensors))
+
+    def of(self, X: Tensors) -> Bases:
+        """Decompose tensors that were let in before."""
+        if isinstance(X, np.ndarray):
+            return self._dense(X)
+        if X.order == 1:  # its one flattening is the tensor itself, as a row
+            return self._dense(X.dense())
+        return self._cp(X) if isinstance(X, CPTensors) else self._sparse(X)
+
+    # -- the rank rule -----------------------------------------------------------------------------------------------
+
+    @property
+    def _rule(self) -> int:
+        return jit.FIXED if not isinstance(self.rank, str) else jit.ENERGY if self.rank == "energy" else jit.NUMERICAL
+
+    def _most(self, shape: tuple[int, ...], j: int) -> int:
+        """Give the largest rank that mode j may have."""
+        size = math.prod(shape)
+        rows, columns = (1, size) if len(shape) == 1 else (shape[j], size // shape[j])
+        if self.rank == "numerical":
+            return min(rows, columns)
+        asked = self.max_rank if isinstance(self.rank, str) else int(self.rank)
+        return max(1, min(asked, rows, columns, columns // 2))
+
+    def _count(self, squares: Floats, totals: Floats, tol: float, most: int) -> Ints:
+        routine: Any = jit.count_ranks
+        ranks = np.zeros(len(squares), dtype=np.int64)
+        routine(np.ascontiguousarray(squares), totals, self._rule, float(self.energy), tol, most, ranks)
+        return ranks
+
+    # -- dense -------------------------------------------------------------------------------------------------------
+
+    def _dense(self, X: Floats) -> DenseBases:
+        n, shape = len(X), X.shape[1:]
+        modes = range(len(shape))
+        sizes = [math.prod(shape) // (shape[j] if len(shape) > 1 else 1) for j in modes]
+        rows = [np.zeros((n, self._most(shape, j), sizes[j])) for j in modes]
+        ranks, logs = np.zeros((n, len(shape)), dtype=np.int64), np.full(n, -np.inf)
+        for i in range(0, n, BLOCK):
+            block = slice(i, i + BLOCK)
+            scaled, logs[block] = _scaled(X[block])
+            for j in modes:
+                ranks[block, j] = self._mode(flatten(scaled, j), j, rows[j][block])
+        return DenseBases(shape, rows, ranks, logs)
+
+    def _mode(self, A: Floats, j: int, out: Floats) -> Ints:
+        """Find bases of the row spaces of matrices (n, N, P)."""
+        route = self.route
+        if route == "auto":
+            large = min(A.shape[1:]) > LARGE
+            route = "svd" if self.rank == "numerical" else "randomised" if large else "gram"
+        if route == "svd":
+            return self._by_svd(A, out)
+        if route == "randomised" and min(A.shape[1:]) > out.shape[1] + SPARE:
+            return self._by_sketch(A, j, out)
+        ranks, clear = self._by_gram(A, out)
+        if self.route == "auto" and not clear.all():
+            again = np.flatnonzero(~clear)
+            found = np.zeros((len(again), *out.shape[1:]))
+            ranks[again] = self._by_svd(A[again], found)
+            out[again] = found
+        return ranks
+
+    def _by_svd(self, A: Floats, out: Floats) -> Ints:
+        most = out.shape[1]
+        _, s, V = np.linalg.svd(A, full_matrices=False)
+        squares = s * s
+        ranks = self._count(squares, _sums(squares), max(A.shape[1:]) * np.finfo(float).eps, most)
+        out[:] = V[:, :most] * _first(ranks, most)[:, :, None]
+        return ranks
+
+    def _by_gram(self, A: Floats, out: Floats) -> tuple[Ints, NDArray[np.bool_]]:
+        """By eigenvectors of A Aᵀ or AᵀA, the smaller; say also where all that is kept is clear of rounding."""
+        most, wide = out.shape[1], A.shape[1] <= A.shape[2]
+        turned = A.swapaxes(1, 2)
+        w, U = np.linalg.eigh(A @ turned if wide else turned @ A)
+        squares = np.maximum(0.0, w[:, ::-1])
+        ranks = self._count(squares, _sums(squares), GRAM_TOL, most)
+        counts = _first(ranks, most)
+        top = U[:, :, ::-1][:, :, :most].swapaxes(1, 2)
+        if wide:
+            s = np.sqrt(np.where(counts > 0.0, squares[:, :most], 1.0))
+            out[:] = np.ascontiguousarray(top * (counts / s)[:, :, None]) @ A
+        else:
+            out[:] = top * counts[:, :, None]
+        wanted = ranks if isinstance(self.rank, str) else np.where(ranks > 0, most, 0)
+        least = squares[np.arange(len(squares)), np.maximum(0, wanted - 1)]
+        return ranks, least >= CLEAR**2 * squares[:, 0]
+
+    def _by_sketch(self, A: Floats, j: int, out: Floats) -> Ints:
+        """By the range of Aᵀ Ω after one power step (Halko, Martinsson, Tropp 2011)."""
+        most = out.shape[1]
+        omega = np.random.default_rng([self.seed, j]).standard_normal((A.shape[1], most + SPARE))
+        turned = A.swapaxes(1, 2)
+        Q, _ = np.linalg.qr(turned @ omega)
+        Q, _ = np.linalg.qr(turned @ (A @ Q))
+        _, s, V = np.linalg.svd(A @ Q, full_matrices=False)
+        totals = _sums(np.ascontiguousarray(A).reshape(len(A), -1) ** 2)
+        ranks = self._count(s * s, totals, GRAM_TOL, most)
+        out[:] = (np.ascontiguousarray(V[:, :most]) @ Q.swapaxes(1, 2)) * _first(ranks, most)[:, :, None]
+        return ranks
+
+    # -- factors and coordinates -------------------------------------------------------------------------------------
+
+    def _cp(self, X: CPTensors) -> CPBases:
+        routine: Any = jit.cp_bases
+        most = np.array([min(X.rank, self._most(X.shape, j)) for j in range(X.order)], dtype=np.int64)
+        columns = X.columns.copy()
+        turns = np.zeros((len(X), X.order, X.rank, int(most.max())))
+        ranks, logs = np.zeros((len(X), X.order), dtype=np.int64), np.zeros(len(X))
+        share = float(self.energy)
+        weights = np.ascontiguousarray(X.weights)
+        routine(weights, columns, self._rule, share, GRAM_TOL, most, turns, ranks, logs)
+        return CPBases(X.shape, columns, turns, ranks, logs)
+
+    def _sparse(self, X: SparseTensors) -> SparseBases:
+        n = len(X)
+        ranks, logs = np.zeros((n, X.order), dtype=np.int64), np.full(n, -np.inf)
+        keys: list[Ints] = []
+        values: list[Floats] = []
+        starts: list[Ints] = []
+        for j in range(X.order):
+            most = self._most(X.shape, j)
+            others = [k for k in range(X.order) if k != j]
+            parts: list[tuple[Ints, Floats]] = []
+            for i in range(n):
+                cells = slice(X.starts[i], X.starts[i + 1])
+                columns, M = _small_matrix(X.coords[cells, j], X.coords[cells][:, others], X.values[cells])
+                scaled, log = _scaled(M[None])
+                logs[i] = log[0]
+                found = np.zeros((1, min(most, *M.shape) if M.size else 0, M.shape[1]))
+                if M.size:
+                    ranks[i, j] = self._mode(scaled, j, found)[0]
+                parts.append((columns, found[0, : ranks[i, j]].T))
+            starts.append(np.concatenate([[0], np.cumsum([len(c) for c, _ in parts])]).astype(np.int64))
+            widest = max([1, *(len(v.T) for _, v in parts)])
+            keys.append(np.concatenate([np.zeros((0, len(others)), dtype=np.int64), *(c for c, _ in parts)]))
+            padded = [np.pad(v, ((0, 0), (0, widest - v.shape[1]))) for _, v in parts]
+            values.append(np.concatenate([np.zeros((0, widest)), *padded]))
+        return SparseBases(X.shape, keys, values, starts, ranks, logs)
+
+
+def same_form(tensors: Tensors, bases: Bases, *, name: str = "X") -> None:
+    """Refuse tensors in another form than those that the bases came from."""
+    kind = "cp" if isinstance(bases, CPBases) else "sparse" if isinstance(bases, SparseBases) else "dense"
+    if form(tensors) != kind and len(shape_of(tensors)) > 1:
+        raise ValueError(f"{name} must be in the form of the landmarks, {kind}, got {form(tensors)} tensors")
+
+
+def _scaled(X: Floats) -> tuple[Floats, Floats]:
+    """Divide each tensor by a power of 2 so that no square overflows; give the logs of the norms too."""
+    n = len(X)
+    top = np.abs(X).reshape(n, -1).max(axis=1, initial=0.0)
+    powers = np.clip(np.frexp(top)[1], -1000, 1000)
+    scaled = X * np.ldexp(1.0, -powers).reshape(-1, *[1] * (X.ndim - 1))
+    norms = np.sqrt(_sums(scaled.reshape(n, -1) ** 2))
+    with np.errstate(divide="ignore"):
+        return scaled, np.log(norms) + powers * math.log(2.0)
+
+
+def _sums(rows: Floats) -> Floats:
+    """Add up each row by itself: the order does not depend on how many rows there are."""
+    return np.array([row.sum() for row in np.ascontiguousarray(rows)], dtype=np.float64)
+
+
+def _first(ranks: Ints, most: int) -> Floats:
+    return (np.arange(most) < ranks[:, None]).astype(np.float64)
+
+
+def _packed(keys: Ints) -> list[bytes]:
+    width = keys.shape[1] * 8
+    data = np.ascontiguousarray(keys).tobytes()
+    return [data[i : i + width] for i in range(0, len(data), width)]
+
+
+def _small_matrix(rows: Ints, columns: Ints, values: Floats) -> tuple[Ints, Floats]:
+    """Give the distinct columns, and the matrix of distinct rows by distinct columns."""
+    _, r = np.unique(rows, return_inverse=True)
+    distinct, c = np.unique(columns, axis=0, return_inverse=True)
+    size = int(r.max(initial=-1)) + 1
+    if size * len(distinct) > LARGEST_DENSE:
+        rule = f"X must hold sparse tensors with at most {LARGEST_DENSE} places in the rows and columns that are not 0"
+        raise ValueError(f"{rule} of a flattening, got {size} × {len(distinct)}")
+    M = np.zeros((size, len(distinct)))
+    np.add.at(M, (r, c.reshape(-1)), values)
+    return distinct, M
