@@ -52,8 +52,8 @@ def shown(value: Any, most: int = 80) -> str:
 
 
 def choice(name: str, value: Any, options: Collection[Any]) -> None:
-    """Refuse anything but one of the options."""
-    if not isinstance(value, str) or value not in options:
+    """Refuse anything but one of the options: texts, and None where it is one of them."""
+    if not (isinstance(value, str) or value is None) or value not in options:
         raise ValueError(f"{name} must be one of {', '.join(repr(o) for o in options)}, got {shown(value)}")
 
 

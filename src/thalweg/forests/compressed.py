@@ -5,13 +5,12 @@ from typing import final
 from thalweg.core.classifier import Classifier
 from thalweg.forests.by_name import make_forest
 from thalweg.forests.forest import Forest
-from thalweg.projections.by_name import make_projection
-from thalweg.projections.projected import Compressed
+from thalweg.projections.projected import RandomlyProjected
 from thalweg.projections.projection import Projection
 
 
 @final
-class CompressedForest(Compressed):
+class CompressedForest(RandomlyProjected):
     """Trees that see records through one random projection: CS-ARF, or CS leveraging bagging of Hoeffding trees.
 
     forest: a forest or its name: "arf", "leveraging-bagging", "srp", …, also with parameters. size: its trees.
@@ -32,8 +31,6 @@ class CompressedForest(Compressed):
     __slots__ = ()
 
     forest: str | Forest
-    projection: str | Projection
-    seed: int
 
     def __init__(
         self,
@@ -49,9 +46,6 @@ class CompressedForest(Compressed):
         super().__init__(
             forest=forest, size=size, p=p, epsilon=epsilon, projection=projection, seed=seed, n_jobs=n_jobs
         )
-
-    def _make_projection(self) -> Projection:
-        return make_projection("projection", self.projection, **self._size(), seed=self.seed)
 
     def _make_learner(self) -> Classifier:
         return make_forest("forest", self.forest, **self._some(("size", "seed", "n_jobs")))

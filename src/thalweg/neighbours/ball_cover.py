@@ -124,8 +124,7 @@ class BallCover(Classifier):
             raise ValueError(
                 f"variant must be 'auto' or 'base' for metric 'hamming', which has no means, got {variant!r}"
             )
-        if scale is not None and not (isinstance(scale, str) and scale in SCALES):
-            raise ValueError(f"scale must be one of 'online', 'minmax', None, got {shown(scale)}")
+        params.choice("scale", scale, ("online", "minmax", None))
         params.choice("start", start, ("samples", "labels"))
         params.number("dimension", dimension, least=0.0, most=1e6)
         if diameter is not None:

@@ -7,7 +7,6 @@ from numpy.typing import NDArray
 
 from thalweg.core import params
 from thalweg.core.classifier import Classifier, Floats, Ints
-from thalweg.core.params import shown
 from thalweg.core.protocols import State
 from thalweg.core.schema import Schema
 from thalweg.jit.random import seeded
@@ -79,8 +78,7 @@ class BallCoverPlus(Classifier):
         params.flag("open_on_mistake", open_on_mistake)
         params.flag("recent", recent)
         params.whole("max_balls", max_balls, least=4 if recent is True else 2, most=1_000_000_000)
-        if scale is not None and not (isinstance(scale, str) and scale in SCALES):
-            raise ValueError(f"scale must be one of 'online', 'minmax', None, got {shown(scale)}")
+        params.choice("scale", scale, ("online", "minmax", None))
         params.whole("seed", seed, least=0)
         self.max_balls = max_balls
         self.open_on_mistake = open_on_mistake

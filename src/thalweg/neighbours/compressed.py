@@ -7,9 +7,8 @@ from thalweg.detectors.detector import Detector
 from thalweg.neighbours.bagged import BaggedKNN
 from thalweg.neighbours.knn import NEIGHBOURS, WindowKNN
 from thalweg.neighbours.sam_knn import SamKNN
-from thalweg.projections.by_name import make_projection
 from thalweg.projections.pca import PCAProjection
-from thalweg.projections.projected import Compressed
+from thalweg.projections.projected import Compressed, RandomlyProjected
 from thalweg.projections.projection import Projection
 from thalweg.projections.random_matrices import HashProjection
 
@@ -24,7 +23,7 @@ class _Neighbours(Compressed):
 
 
 @final
-class CompressedKNN(_Neighbours):
+class CompressedKNN(_Neighbours, RandomlyProjected):
     """Nearest neighbours behind a random projection (CS-kNN): thousands of features cost no more than p.
 
     p: columns that remain. epsilon: in place of p, the share by which a squared distance between any two rows of the
@@ -47,9 +46,6 @@ class CompressedKNN(_Neighbours):
 
     __slots__ = ()
 
-    projection: str | Projection
-    seed: int
-
     def __init__(
         self,
         *,
@@ -69,9 +65,6 @@ class CompressedKNN(_Neighbours):
             k=k, window=window, p=p, epsilon=epsilon, projection=projection, metric=metric, ties=ties, weights=weights,
             scale=scale, precision=precision, seed=seed,
         )  # fmt: skip
-
-    def _make_projection(self) -> Projection:
-        return make_projection("projection", self.projection, **self._size(), seed=self.seed)
 
 
 @final
@@ -157,7 +150,7 @@ class PCAKNN(_Neighbours):
 
 
 @final
-class CompressedBaggedKNN(Compressed):
+class CompressedBaggedKNN(RandomlyProjected):
     """Bagged nearest neighbours behind one random projection (CS-kNN under leveraging bagging).
 
     size, rate, drift, k, window, metric, ties, weights, scale, precision: see BaggedKNN. p, epsilon, projection: see
@@ -175,9 +168,6 @@ class CompressedBaggedKNN(Compressed):
     bounded = True
 
     __slots__ = ()
-
-    projection: str | Projection
-    seed: int
 
     def __init__(
         self,
@@ -208,15 +198,12 @@ class CompressedBaggedKNN(Compressed):
         inner: Any = self._inner if self._started else self._make_learner()
         return list(inner.replacements)
 
-    def _make_projection(self) -> Projection:
-        return make_projection("projection", self.projection, **self._size(), seed=self.seed)
-
     def _make_learner(self) -> Classifier:
         return BaggedKNN(**self._some((*NEIGHBOURS, "size", "rate", "drift", "seed")))
 
 
 @final
-class CompressedSamKNN(Compressed):
+class CompressedSamKNN(RandomlyProjected):
     """Neighbours with a short-term and a long-term memory behind a random projection (CS-samkNN).
 
     k, window, ltm_share, min_stm, recalculate, weights, scale: see SamKNN. p, epsilon, projection: see CompressedKNN.
@@ -233,9 +220,6 @@ class CompressedSamKNN(Compressed):
     bounded = True
 
     __slots__ = ()
-
-    projection: str | Projection
-    seed: int
 
     def __init__(
         self,
@@ -256,9 +240,6 @@ class CompressedSamKNN(Compressed):
             k=k, window=window, p=p, epsilon=epsilon, projection=projection, ltm_share=ltm_share, min_stm=min_stm,
             recalculate=recalculate, weights=weights, scale=scale, seed=seed,
         )  # fmt: skip
-
-    def _make_projection(self) -> Projection:
-        return make_projection("projection", self.projection, **self._size(), seed=self.seed)
 
     def _make_learner(self) -> Classifier:
         own = ("k", "window", "ltm_share", "min_stm", "recalculate", "weights", "scale", "seed")

@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 from thalweg.core import params
 from thalweg.core.classifier import Classifier, Floats, Ints
 from thalweg.core.door import Rows, sparse_rows
-from thalweg.core.params import shown
 from thalweg.core.protocols import State
 from thalweg.core.schema import Schema
 from thalweg.neighbours import sieve_jit
@@ -100,8 +99,7 @@ class WindowKNN(Classifier):
         params.choice("metric", metric, tuple(METRICS))
         params.choice("ties", ties, ("all", "k"))
         params.choice("weights", weights, ("uniform", "distance"))
-        if scale is not None and not (isinstance(scale, str) and scale in SCALES):
-            raise ValueError(f"scale must be one of 'window', 'online', None, got {shown(scale)}")
+        params.choice("scale", scale, ("window", "online", None))
         params.choice("precision", precision, ("float64", "float32"))
         self.k = k
         self.window = window

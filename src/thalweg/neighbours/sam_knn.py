@@ -79,8 +79,7 @@ class SamKNN(Classifier):
         params.whole("min_stm", min_stm, least=1, most=100_000_000)
         params.flag("recalculate", recalculate)
         params.choice("weights", weights, ("distance", "uniform"))
-        if scale is not None and not (isinstance(scale, str) and scale == "online"):
-            raise ValueError(f"scale must be one of 'online', None, got {params.shown(scale)}")
+        params.choice("scale", scale, ("online", None))
         params.whole("seed", seed, least=0)
         self.k = k
         self.window = window

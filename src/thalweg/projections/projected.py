@@ -169,6 +169,18 @@ class Compressed(Classifier):
         self._projection, self._inner, self._watch = projection, inner, {name: given[name] for name in watch}
 
 
+class RandomlyProjected(Compressed):
+    """A learner behind the projection that its parameters ``projection``, ``p``, ``epsilon`` and ``seed`` name."""
+
+    __slots__ = ()
+
+    projection: str | Projection
+    seed: int
+
+    def _make_projection(self) -> Projection:
+        return make_projection("projection", self.projection, **self._size(), seed=self.seed)
+
+
 @final
 class Projected(Compressed):
     """Any learner behind any projection.
