@@ -8,7 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from thalweg import SEA, Feature, Schema, load, save
+from rows_to_try import ball_rows, schema_of
+from thalweg import SEA, Schema, load, save
 from thalweg.checks import parts
 from thalweg.neighbours import ball_index_jit
 from thalweg.neighbours.ball_cover import BallCover
@@ -20,21 +21,8 @@ NUMBERS = (None,) * 5
 DATA = Path(os.environ.get("THALWEG_DATA") or Path(__file__).resolve().parents[3] / "shared" / "data")
 
 
-def schema_of(kinds):
-    return Schema(tuple(Feature(f"f{i}", values=None if k is None else tuple(range(k))) for i, k in enumerate(kinds)))
-
-
-def rows_of(seed, n, kinds=NUMBERS, *, whole=False, classes=3):
-    """Rows whose classes appear one after the other; one feature never changes."""
-    rng = np.random.default_rng(seed)
-    X = np.column_stack([rng.normal(3, 2, n) if k is None else rng.integers(0, k, n) for k in kinds]).astype(float)
-    if whole:  # so that many distances are equal
-        X = np.round(X)
-    X[:, 2] = 7.0
-    noise = rng.random(n) < 0.1
-    y = np.minimum(((X[:, 0] > 3).astype(int) + (X[:, 3] > 3) + noise) % classes, np.arange(n) // 20)
-    first = list(dict.fromkeys(y.tolist()))
-    return X, np.array([first.index(c) for c in y])
+def rows_of(seed, n, kinds=NUMBERS, **options):
+    return ball_rows(seed, n, kinds, **options)
 
 
 def compare(X, y, kinds=NUMBERS, *, w=None, exact=True, **options):

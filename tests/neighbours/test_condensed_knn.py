@@ -3,26 +3,17 @@
 import numpy as np
 import pytest
 
+from rows_to_try import four_features
 from thalweg import CondensedKNN, Feature, Schema
 from thalweg.checks import parts
 from twins.condensed_knn import SlowCondensedKNN
-
-
-def rows_of(seed, n, nominal=False):
-    rng = np.random.default_rng(seed)
-    X = np.round(rng.normal(3, 2, (n, 4)), 1)
-    if nominal:
-        X[:, 1] = rng.integers(0, 3, n)
-    y = (X[:, 0] > 3).astype(int) + (X[:, 3] > 4)
-    first = list(dict.fromkeys(y.tolist()))
-    return X, np.array([first.index(c) for c in y])
 
 
 @pytest.mark.parametrize("nominal", [False, True])
 @pytest.mark.parametrize("scale", ["online", "minmax", None])
 @pytest.mark.parametrize(("k", "max_rows"), [(1, 1000), (1, 7), (3, 20), (5, 3)])
 def test_it_does_what_its_slow_twin_does(k, max_rows, scale, nominal):
-    X, y = rows_of(1, 300, nominal)
+    X, y = four_features(1, 300, nominal)
     kinds = tuple(Feature(f"f{i}", values=(0, 1, 2) if nominal and i == 1 else None) for i in range(4))
     w = np.random.default_rng(2).integers(0, 4, 300) / 2
     fast = CondensedKNN(k=k, max_rows=max_rows, scale=scale).declare(Schema(kinds))
@@ -55,7 +46,7 @@ def test_bad_parameters_and_damage():
     for options in ({"k": 0}, {"max_rows": 0}, {"scale": "window"}):
         with pytest.raises(ValueError, match="must"):
             CondensedKNN(**options)
-    learner = CondensedKNN(max_rows=10).partial_fit(*rows_of(3, 50))
+    learner = CondensedKNN(max_rows=10).partial_fit(*four_features(3, 50))
     for name, place, value in (("head", 0, 11), ("head", 1, -1), ("codes", 0, -1), ("tiles", (0, 0, 0), np.nan)):
         state = learner.state()
         state[name][place] = value

@@ -3,20 +3,11 @@
 import numpy as np
 import pytest
 
+from rows_to_try import four_features
 from thalweg import Feature, KernelPerceptron, Schema
 from thalweg.checks import parts
 from thalweg.neighbours.tiles_jit import raise_powers, weigh
 from twins.kernel_perceptron import SlowKernelPerceptron
-
-
-def rows_of(seed, n, nominal=False):
-    rng = np.random.default_rng(seed)
-    X = np.round(rng.normal(3, 2, (n, 4)), 1)
-    if nominal:
-        X[:, 1] = rng.integers(0, 3, n)
-    y = (X[:, 0] > 3).astype(int) + (X[:, 3] > 4)
-    first = list(dict.fromkeys(y.tolist()))
-    return X, np.array([first.index(c) for c in y])
 
 
 @pytest.mark.parametrize("nominal", [False, True])
@@ -25,7 +16,7 @@ def rows_of(seed, n, nominal=False):
     ("max_rows", "discard", "width"), [(1000, "oldest", None), (9, "oldest", 3.0), (9, "random", None)]
 )
 def test_it_does_what_its_slow_twin_does(max_rows, discard, width, scale, nominal):
-    X, y = rows_of(1, 300, nominal)
+    X, y = four_features(1, 300, nominal)
     kinds = tuple(Feature(f"f{i}", values=(0, 1, 2) if nominal and i == 1 else None) for i in range(4))
     w = np.random.default_rng(2).integers(0, 4, 300) / 2
     options = {"max_rows": max_rows, "discard": discard, "width": width, "scale": scale, "seed": 4}
@@ -63,7 +54,7 @@ def test_bad_parameters_and_damage():
     for options in ({"max_rows": 0}, {"width": 0.0}, {"discard": "newest"}, {"scale": "window"}):
         with pytest.raises(ValueError, match="must"):
             KernelPerceptron(**options)
-    learner = KernelPerceptron(max_rows=10).partial_fit(*rows_of(3, 50))
+    learner = KernelPerceptron(max_rows=10).partial_fit(*four_features(3, 50))
     for name, place, value in (
         ("head", 0, 11),
         ("sides", (0, 0), -1),

@@ -9,7 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from thalweg import Feature, Schema, checks, load_dataset
+from rows_to_try import accuracy, in_order, same, schema_of
+from thalweg import Schema, checks, load_dataset
 from thalweg.neighbours import knn, sieve_jit
 from thalweg.neighbours.knn import WindowKNN
 from twins.knn import SlowWindowKNN
@@ -18,11 +19,6 @@ METRICS = ("euclidean", "manhattan", "hamming", "cosine")
 MIXED = (None, 3, None, None, 5, None, None, None, None)
 """Numbers, and how many values the nominal features have."""
 NUMBERS = (None,) * 9
-
-
-def schema_of(kinds, *, open=False):
-    values = [None if k is None else tuple(range(k)) for k in kinds]
-    return Schema(tuple(Feature(f"f{i}", values=v, open=open) for i, v in enumerate(values)))
 
 
 def rows_of(seed, n, kinds=MIXED, *, missing=0.0, whole=False):
@@ -35,19 +31,7 @@ def rows_of(seed, n, kinds=MIXED, *, missing=0.0, whole=False):
     X[:, 3] += np.arange(n) * 0.5
     y = np.minimum((X[:, 0] > 3).astype(int) + (X[:, 1] > 0), np.arange(n) // 40)
     X[rng.random(X.shape) < missing] = np.nan
-    first = list(dict.fromkeys(y.tolist()))
-    return X, np.array([first.index(c) for c in y])
-
-
-def accuracy(learner, X, y):
-    guesses = learner.test_then_train(X, y).argmax(axis=1)
-    return float((learner.classes_[guesses] == y).mean())
-
-
-def same(a, b):
-    assert a.keys() == b.keys()
-    for name in a:
-        np.testing.assert_array_equal(a[name], b[name], err_msg=name)
+    return X, in_order(y)
 
 
 # -- the slow twin ----------------------------------------------------------------------------------------------------

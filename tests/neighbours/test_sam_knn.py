@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from rows_to_try import accuracy, in_order, same
 from thalweg import Feature, Schema, load, load_dataset, save
 from thalweg.jit.random import seeded
 from thalweg.neighbours.sam_knn import SamKNN
@@ -30,19 +31,7 @@ def rows_of(seed, n, nominal=NUMBERS, *, whole=False):
         X = np.where(nominal, X, np.round(2 * X))
     sign = np.where(np.arange(n) // 150 % 3 == 1, -1, 1)
     y = (X[:, 0] * sign + 0.5 * X[:, 1] > 0).astype(int) + ((X[:, 2] > 1) & (np.arange(n) > 100))
-    first = list(dict.fromkeys(y.tolist()))
-    return X, np.array([first.index(c) for c in y])
-
-
-def accuracy(learner, X, y):
-    guesses = learner.test_then_train(X, y).argmax(axis=1)
-    return float((learner.classes_[guesses] == y).mean())
-
-
-def same(a, b):
-    assert a.keys() == b.keys()
-    for name in a:
-        np.testing.assert_array_equal(a[name], b[name], err_msg=name)
+    return X, in_order(y)
 
 
 # -- the twin ---------------------------------------------------------------------------------------------------------
