@@ -195,7 +195,7 @@ def summary(name: str, share: str, found: dict[str, Any]) -> Table:
         cells = [_cell(means[line][s], found[line].get(s, []), name) for s in streams]
         mean, rank = "", ""
         if line in whole:
-            mean = f"{statistics.mean(means[line].values()):.2f}"  # type: ignore[type-var]
+            mean = f"{statistics.mean(v for v in means[line].values() if v is not None):.2f}"
             rank = f"{statistics.mean(_rank(means, whole, line, s) for s in streams):.2f}"
         rows.append((line, *cells, mean, rank))
     what = f"{share} % of the rows" if name == "size" else f"{100 * float(share):g} % of the labels"

@@ -143,7 +143,10 @@ def test_hard_votes_targets_and_more_values():
 
 def test_lightgbm_s_dump():
     """LightGBM need not be here: what its ``dump_model`` gives is documented."""
-    leaf = lambda v: {"leaf_value": v, "leaf_count": 3}  # noqa: E731
+
+    def leaf(v):
+        return {"leaf_value": v, "leaf_count": 3}
+
     inner = {
         "split_feature": 1, "threshold": 0.5, "decision_type": "<=", "default_left": True, "missing_type": "NaN",
         "left_child": leaf(-0.25), "right_child": leaf(0.75),
@@ -168,7 +171,10 @@ def test_xgboost_s_json():
     }  # fmt: skip
     text = {"learner": {"learner_model_param": {"num_feature": "1", "num_class": "0"},
                         "gradient_booster": {"model": {"trees": [tree], "tree_info": [0]}}}}  # fmt: skip
-    raw = lambda self, kind: json.dumps(text).encode()  # noqa: E731
+
+    def raw(_self, _kind):
+        return json.dumps(text).encode()
+
     model = type("Booster", (), {"save_raw": raw, "__module__": "xgboost.core"})()
     [rules] = rules_of(model)
     t = np.float32(0.1)

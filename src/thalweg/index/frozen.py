@@ -1,5 +1,6 @@
 """A forest as it is at one moment: it learns no more, and answers faster."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, final
 
@@ -21,7 +22,7 @@ Tree = tuple[Any, int, float, Ints]
 """A pool, the root of a tree in it, its weight (-1: it is alone), and which vote is for each class (-1: none)."""
 
 
-class Frozen(params.Parametrised):
+class Frozen(params.Parametrised, ABC):
     """What predictors share that learn no more: labels, features and verbs."""
 
     _labels: Labels
@@ -30,8 +31,9 @@ class Frozen(params.Parametrised):
     def __init__(self) -> None:
         self._labels, self._schema = Labels(), None
 
+    @abstractmethod
     def _answer(self, X: Floats) -> Floats:
-        raise NotImplementedError
+        """Give the probabilities of rows that have passed the door."""
 
     def predict_proba(self, X: Any) -> Floats:
         """Give each row's probability of each class in ``classes_``, as the living forest did."""
@@ -73,9 +75,9 @@ class Frozen(params.Parametrised):
         """Bytes of all tables."""
         return sum(table.nbytes for table in self.tables().values())
 
+    @abstractmethod
     def tables(self) -> State:
         """All tables, not copied: what another process needs to answer."""
-        raise NotImplementedError
 
     def state(self) -> State:
         """Copy out all that it knows, as named arrays."""
@@ -97,8 +99,9 @@ class Frozen(params.Parametrised):
             raise ValueError(f"{mine}: {error}") from None
         self._labels, self._schema = labels, schema
 
+    @abstractmethod
     def _adopt(self, state: Mapping[str, NDArray[Any]], labels: Labels, schema: Schema | None) -> None:
-        raise NotImplementedError
+        """Take over the tables, or refuse what could not be its own."""
 
 
 @final
