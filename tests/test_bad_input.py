@@ -152,7 +152,7 @@ BAD_ROWS: dict[str, tuple[Any, str]] = {
     "X is a column of pandas": (pd.Series([1.0, 2.0]), "^X must have two dimensions .* got 1"),
     "X is a column of polars": (pl.Series([1.0, 2.0]), "^X must have two dimensions .* got 1"),
     "X is a column of Arrow": (pa.array([1.0, 2.0]), "^X must be rows .* got DoubleArray"),
-    "X is a stack of tables": (X2[:, :, None], "^X must have two dimensions .* got 3"),
+    "X is a stack of empty tables": (X2[:, :, None][:, :, :0], "^X must hold tensors .* none of them empty, got"),
     "X is a sparse matrix": (scipy.sparse.csr_matrix(X2), "^X must be dense"),
     "X is a lazy frame": (pl.DataFrame(X2).lazy(), "^X must be rows .* got <LazyFrame"),
     "X has no rows and no columns": ([], "^X must have two dimensions .* got 1"),

@@ -101,7 +101,7 @@ def test_nulls_are_missing_values() -> None:
         (X[:, :2], ValueError, "3 features"),
         (np.zeros((2, 4)), ValueError, "4 features.* 3 features"),
         (X[0], ValueError, "two dimensions"),
-        (np.zeros((2, 2, 2)), ValueError, "two dimensions"),
+        (np.zeros((2, 2, 0)), ValueError, "none of them empty"),
         (3.0, ValueError, "two dimensions"),
         ("abc", TypeError, "rows of numbers"),
         (None, TypeError, "rows of numbers"),

@@ -45,6 +45,10 @@ class Classifier(Estimator):
     """What NaN gets: a sentence, or the learner's own rule for missing values."""
     sparse: bool = False
     """Does it take sparse rows? Then ``_play`` gets them as the door hands them on, see ``thalweg.core.door.Rows``."""
+    tensors: ClassVar[bool] = False
+    """Does it look at the shape of a record? To others a tensor is a row of its values, the last index fastest."""
+    evolving: bool = False
+    """May tensors have other sizes than those before?"""
     bounded: ClassVar[bool] = False
     """Does the state stay bounded however long the stream is?"""
     blind: ClassVar[bool] = False
@@ -111,7 +115,7 @@ class Classifier(Estimator):
 
     def predict_proba(self, X: Any) -> Floats:
         """Give each row's probability of each class in ``classes_``. Changes nothing."""
-        X, _ = door.rows(X, self._schema, missing=self.missing == "native", learning=False, sparse=self.sparse)
+        X, _ = self._rows(X, learning=False)
         n = X.shape[0]
         out = np.zeros((n, len(self._labels)))
         if self._started:
@@ -166,8 +170,16 @@ class Classifier(Estimator):
         return self._labels.values[int(proba.argmax())] if proba.size else None
 
     def _one_row(self, x: Any, *, learning: bool) -> tuple[Any, Schema]:
-        native = self.missing == "native"
-        return door.one_row(x, self._schema, missing=native, learning=learning, sparse=self.sparse)
+        return door.one_row(
+            x, self._schema, missing=self.missing == "native", learning=learning, sparse=self.sparse,
+            evolving=self.evolving, tensors=self.tensors,
+        )  # fmt: skip
+
+    def _rows(self, X: Any, *, learning: bool, learned: Ints | None = None) -> tuple[Any, Schema]:
+        return door.rows(
+            X, self._schema, missing=self.missing == "native", learning=learning, learned=learned, sparse=self.sparse,
+            evolving=self.evolving,
+        )  # fmt: skip
 
     def _proba_one(self, x: Any) -> Floats:
         X, _ = self._one_row(x, learning=False)
@@ -305,8 +317,7 @@ class Classifier(Estimator):
             events = events[(events >= 0) | (weights[np.maximum(events, ~events)] > 0.0)]
             in_order = False
         learned = None if in_order else ~events[events < 0]
-        native = self.missing == "native"
-        X, schema = door.rows(X, self._schema, missing=native, learning=True, learned=learned, sparse=self.sparse)
+        X, schema = self._rows(X, learning=True, learned=learned)
         if X.shape[0] != n:
             raise ValueError(f"y must hold a label for each of the {X.shape[0]} rows of X, got {n}")
         labels = self._labels

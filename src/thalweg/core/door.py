@@ -9,6 +9,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 import numpy as np
+from msgspec import structs
 from numpy.typing import NDArray
 
 from thalweg.core.door_jit import first_bad, first_bad_entry
@@ -26,20 +27,29 @@ float64 data, int64 indices and indptr, of each row the non-zero values in the o
 _MISSING = float("nan")
 _PLAIN = frozenset({float, int, bool, np.bool_, np.float64, np.float32, np.int64, np.int32, np.int8, np.uint8})
 _WHAT = "X must be rows of numbers (an array, a frame, an Arrow table)"
+MOST_MODES = 32
+"""How many indices a value of a tensor may have."""
 HEAVIEST = 1e100
 """The largest weight of a row: sums of larger ones would overflow."""
 
 
 def rows(
     X: Any, schema: Schema | None, *, missing: bool, learning: bool, learned: NDArray[np.int64] | None = None,
-    sparse: bool = False,
+    sparse: bool = False, evolving: bool = False,
 ) -> tuple[Rows, Schema]:  # fmt: skip
     """Turn X into rows of the schema; the schema that comes back has what a learned X adds to it.
+
+    Tensors, an array with more than two dimensions or an object with ``as_rows``, become rows of all their values, the
+    last index running fastest; the schema then has their shape.
 
     schema: None before the first chunk. missing: is NaN allowed? learning: may the schema grow?
     learned: the rows that it may grow by, in the order in which they are learned; None: all, in order.
     sparse: may X be sparse? Then a sparse X comes back as a ``csr_array`` in the form of ``Rows``.
+    evolving: may tensors have other sizes than the schema's? Then what they lack is 0, and they may make it larger.
     """
+    if hasattr(X, "as_rows") and not isinstance(X, type):
+        X, made = X.as_rows()
+        schema = _agree(made, schema)
     if type(X) is np.ndarray and X.dtype == np.float64 and X.ndim == 2:
         array = X if X.flags.c_contiguous and X.flags.writeable else np.array(X, order="C")
     elif _is_frame(X):
@@ -54,9 +64,44 @@ def rows(
         return sparse_rows(X, schema), schema
     else:
         array = _from_anything(X)
+        if array.ndim > 2:
+            array, schema = _from_tensors(array, schema, evolving, learning)
     schema = _refuse_width(array.shape, schema)
     check_values(array, schema, missing, learning)
     return array, schema
+
+
+def _from_tensors(
+    tensors: NDArray[np.float64], schema: Schema | None, evolving: bool, learning: bool
+) -> tuple[Floats, Schema]:
+    """Write tensors as rows."""
+    shape = tensors.shape[1:]
+    if 0 in shape or len(shape) > MOST_MODES:
+        rule = f"X must hold tensors with up to {MOST_MODES} modes, none of them empty"
+        raise ValueError(f"{rule}, got tensors of shape {shape}")
+    known = None if schema is None else schema.shape
+    if schema is not None and evolving and known is not None and len(known) == len(shape) and known != shape:
+        room = tuple(map(max, known, shape)) if learning else known
+        if room != known:
+            schema = Schema.tensor(room, schema.classes)
+        padded = np.zeros((len(tensors), *room))
+        common = tuple(slice(min(a, b)) for a, b in zip(shape, room, strict=True))  # beyond what was learned is nothing
+        padded[(slice(None), *common)] = tensors[(slice(None), *common)]
+        tensors, shape = padded, room
+    rows = np.ascontiguousarray(tensors.reshape(len(tensors), -1))
+    return rows, _agree(Schema.tensor(shape), schema)
+
+
+def _agree(made: Schema, schema: Schema | None) -> Schema:
+    """Refuse tensors of another shape or form than the schema's; a schema of plain rows only counts values."""
+    if schema is None:
+        return made
+    if schema.shape is not None and schema.shape != made.shape:
+        raise ValueError(f"X must hold tensors of shape {schema.shape}, got tensors of shape {made.shape}")
+    if schema.shape is not None and schema.rank != made.rank:
+        want, got = (f"factors of rank {s.rank}" if s.rank else "all values" for s in (schema, made))
+        raise ValueError(f"X must hold tensors given by {want}, as in the first chunk, got {got}")
+    return schema
 
 
 def _refuse_width(shape: tuple[int, ...], schema: Schema | None) -> Schema:
@@ -73,8 +118,8 @@ def _refuse_width(shape: tuple[int, ...], schema: Schema | None) -> Schema:
     return schema
 
 
-def _refuse_shape(X: Any) -> None:
-    if len(X.shape) != 2:
+def _refuse_shape(X: Any, *, tensors: bool = False) -> None:
+    if len(X.shape) != 2 and not (tensors and len(X.shape) > 2):
         raise ValueError(
             f"X must have two dimensions (rows × features), got {len(X.shape)}. "
             "Reshape your data: X.reshape(1, -1) is a single row"
@@ -98,9 +143,13 @@ def check_values(array: Floats, schema: Schema, missing: bool, learning: bool) -
 
 
 def one_row(
-    x: Any, schema: Schema | None, *, missing: bool, learning: bool, sparse: bool = False
-) -> tuple[Rows, Schema]:
-    """Turn a dict or a 1-D row into one row of the schema; where ``sparse``, also a sparse matrix of one row."""
+    x: Any, schema: Schema | None, *, missing: bool, learning: bool, sparse: bool = False, evolving: bool = False,
+    tensors: bool = False,
+) -> tuple[Rows, Schema]:  # fmt: skip
+    """Turn a dict or a 1-D row into one row of the schema; where ``sparse``, also a sparse matrix of one row.
+
+    tensors: is an array of several dimensions one tensor? It is also where the schema has a shape.
+    """
     if type(x) is dict or isinstance(x, Mapping):
         array, schema = _from_mapping(x, schema, missing, learning)
         check_values(array, schema, missing, learning)
@@ -116,6 +165,12 @@ def one_row(
         array = x if isinstance(x, np.ndarray) else np.asarray(x)
     except Exception:
         raise ValueError(f"x must be a dict or a row of numbers, got {shown(x)}") from None
+    if hasattr(x, "as_rows") and not isinstance(x, type):
+        if len(x) != 1:
+            raise ValueError(f"x must be one tensor, got {len(x)}")
+        return rows(x, schema, missing=missing, learning=learning, sparse=sparse)
+    if array.ndim > 1 and (tensors or (schema is not None and schema.shape is not None)):
+        return rows(array[None], schema, missing=missing, learning=learning, evolving=evolving)
     if array.ndim != 1:
         raise ValueError(f"x must be a dict or a row with one dimension, got {array.ndim}: {shown(x)}")
     return rows(array.reshape(1, -1), schema, missing=missing, learning=learning)
@@ -167,7 +222,7 @@ def _from_anything(X: Any) -> Floats:
         if array.dtype.kind != "O":
             raise ValueError(f"X must hold numbers, got {array.dtype} (for nominal values pass a frame or codes)")
         array = _numbers(array)
-    _refuse_shape(array)
+    _refuse_shape(array, tensors=True)
     return _floats(array)
 
 
@@ -317,7 +372,7 @@ def from_frame(X: Any, schema: Schema | None, learning: bool) -> tuple[Floats, S
         else:  # a frame holds values; codes are for arrays
             array[:, i], grown[i] = _nominal_column(column, feature, learning)
     if any(a is not b for a, b in zip(grown, schema.features, strict=True)):
-        schema = Schema(tuple(grown), schema.classes, schema.shape, schema.open)
+        schema = structs.replace(schema, features=tuple(grown))
     return array, schema
 
 
@@ -384,7 +439,7 @@ def _join(schema: Schema, table: Any) -> Schema:
         for field in table.schema
         if field.name not in known
     ]
-    return Schema((*schema.features, *new), schema.classes, schema.shape, schema.open) if new else schema
+    return structs.replace(schema, features=(*schema.features, *new)) if new else schema
 
 
 def is_text(kind: Any) -> bool:
@@ -510,7 +565,7 @@ def _from_mapping(x: Mapping[Any, Any], schema: Schema | None, missing: bool, le
         except Exception:
             raise TypeError(f"x must hold a number for feature {feature.name!r}, got {shown(v)}") from None
     if len(grown) != len(schema.features) or any(a is not b for a, b in zip(grown, schema.features, strict=False)):
-        schema = Schema(tuple(grown), schema.classes, schema.shape, schema.open)
+        schema = structs.replace(schema, features=tuple(grown))
     return array, schema
 
 

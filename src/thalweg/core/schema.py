@@ -77,6 +77,9 @@ class Schema(msgspec.Struct, frozen=True, dict=True):
     """Shape of one record when it is a tensor; None: a row of features."""
     open: bool = False
     """May new features appear? Only where rows are dicts and no schema was declared."""
+    rank: int | None = None
+    """Number of outer products of a tensor that is written as their sum: its features are the weights, then for each
+    mode and each product a vector. None: the features are the values of the tensor, the last index running fastest."""
 
     def __post_init__(self) -> None:
         """Refuse what no record can have."""
@@ -93,6 +96,17 @@ class Schema(msgspec.Struct, frozen=True, dict=True):
             for n in self.shape:
                 params.whole("shape", n, least=1)
         params.flag("open", self.open)
+        self._refuse_tensors()
+
+    def _refuse_tensors(self) -> None:
+        if self.rank is not None:
+            params.whole("rank", self.rank, least=1)
+            if self.shape is None:
+                raise ValueError(f"rank must be None where shape is None, got {self.rank}")
+        if self.shape is not None and len(self.features) != _width(self.shape, self.rank):
+            rule = f"features must be the {_width(self.shape, self.rank)} of a tensor of shape {self.shape}"
+            written = "" if self.rank is None else f" and rank {self.rank}"
+            raise ValueError(f"{rule}{written}, got {len(self.features)}")
 
     @classmethod
     def numeric(cls, n: int, classes: Iterable[Value] | None = None) -> Self:
@@ -101,6 +115,17 @@ class Schema(msgspec.Struct, frozen=True, dict=True):
         features = _numeric_features(int(n))
         many = isinstance(classes, Iterable) and not isinstance(classes, str)
         return cls(features, classes=tuple(classes) if many else classes)  # type: ignore[arg-type]
+
+    @classmethod
+    def tensor(cls, shape: Iterable[int], classes: Iterable[Value] | None = None, *, rank: int | None = None) -> Self:
+        """Make a schema of tensors of one shape: all their values, or the weights and vectors of ``rank`` products.
+
+        >>> Schema.tensor((8, 8)).n_features, Schema.tensor((100, 100, 100), rank=3).n_features
+        (64, 903)
+        """
+        sizes = tuple(int(n) for n in shape)
+        made = cls.numeric(_width(sizes, rank), classes)
+        return cls(made.features, made.classes, sizes, rank=rank)
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -144,6 +169,11 @@ class Schema(msgspec.Struct, frozen=True, dict=True):
             return msgspec.json.decode(text, type=cls)
         except (msgspec.DecodeError, TypeError) as error:
             raise ValueError(f"schema must be the JSON of a Schema: {error}") from None
+
+
+def _width(shape: tuple[int, ...], rank: int | None) -> int:
+    """How many features a tensor has."""
+    return math.prod(shape) if rank is None else rank * (1 + sum(shape))
 
 
 @lru_cache(maxsize=4)  # wide ones take a while

@@ -8,6 +8,7 @@ from contextlib import suppress
 from typing import Any, Literal, final
 
 import numpy as np
+from msgspec import structs
 from numpy.typing import NDArray
 
 from thalweg.core import door
@@ -173,7 +174,7 @@ class Run:
                 )
             features = tuple(_longer(a, b) for a, b in zip(known.features, schema.features, strict=True))
             if features != known.features and known.names == schema.names:
-                learner.grow(Schema(features, known.classes, known.shape, known.open))
+                learner.grow(structs.replace(known, features=features))
         self._schema = schema
 
     # -- labels and columns -------------------------------------------------------------------------------------------

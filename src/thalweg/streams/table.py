@@ -3,6 +3,8 @@
 from collections.abc import Iterator
 from typing import Any
 
+from msgspec import structs
+
 from thalweg.core.schema import Feature, Schema
 from thalweg.streams.blocks import Block, BlockStream, Mark
 from thalweg.streams.text import TRUE_FALSE, Buffer, Labels, TextTable, chunk_of
@@ -71,4 +73,4 @@ def grown(schema: Schema, values: dict[int, list[Any]]) -> Schema:
         Feature(f.name, (*(f.values or ()), *values[i]), open=True) if i in values else f
         for i, f in enumerate(schema.features)
     )
-    return Schema(features, schema.classes, schema.shape, schema.open)
+    return structs.replace(schema, features=features)

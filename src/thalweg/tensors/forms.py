@@ -7,14 +7,19 @@ from typing import Any, Self, final
 import numpy as np
 from numpy.typing import NDArray
 
+from thalweg.core.door import MOST_MODES, Rows
 from thalweg.core.params import choice, shown, whole
+from thalweg.core.schema import Schema
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-MOST_MODES = 32
 LARGEST_DENSE = 10_000_000
 """Values of one tensor that may be written out as an array."""
+LARGEST_ROWS = 1_000_000
+"""Values of one sparse tensor that may be the features of a row."""
+LARGEST_FULL = 100_000
+"""Values of one tensor up to which a learner works on all of them, sparse or not."""
 
 
 @final
@@ -92,6 +97,26 @@ class CPTensors:
         return self.from_columns(
             np.atleast_2d(self.weights[rows]), _with_rows(self.columns[rows], self.columns.ndim), self.shape
         )
+
+    def as_rows(self) -> tuple[Floats, Schema]:
+        """Write each tensor as a row: its weights, then for each mode and each product a vector.
+
+        >>> CPTensors.one([2.0], [[[1.0], [0.0]], [[0.0], [3.0]]]).as_rows()[0].tolist()
+        [[2.0, 1.0, 0.0, 0.0, 3.0]]
+        """
+        vectors = [self.columns[:, k, :, :size].reshape(len(self), -1) for k, size in enumerate(self.shape)]
+        return np.concatenate([self.weights, *vectors], axis=1), Schema.tensor(self.shape, rank=self.rank)
+
+    @classmethod
+    def from_rows(cls, rows: Floats, schema: Schema) -> Self:
+        """Undo ``as_rows``."""
+        shape, r = schema.shape or (), schema.rank or 1
+        n, first = len(rows), r
+        columns = np.zeros((n, len(shape), r, max(shape)))
+        for k, size in enumerate(shape):
+            columns[:, k, :, :size] = rows[:, first : first + r * size].reshape(n, r, size)
+            first += r * size
+        return cls.from_columns(np.ascontiguousarray(rows[:, :r]), columns, shape)
 
     def dense(self) -> Floats:
         """Write the tensors out as an array (n, N1, …, NL)."""
@@ -178,6 +203,28 @@ class SparseTensors:
         starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
         return type(self)(self.coords[at], self.values[at], starts=starts, shape=self.shape)
 
+    def as_rows(self) -> tuple[Any, Schema]:
+        """Write each tensor as a sparse row of all its values, the last index running fastest.
+
+        >>> SparseTensors.one([[1, 1]], [5.0], (2, 2)).as_rows()[0].toarray().tolist()
+        [[0.0, 0.0, 0.0, 5.0]]
+        """
+        from scipy.sparse import coo_array
+
+        if math.prod(self.shape) > LARGEST_ROWS:
+            rule = f"X must hold sparse tensors of at most {LARGEST_ROWS} values for a learner"
+            raise ValueError(f"{rule}, got shape {self.shape}")
+        owner = np.repeat(np.arange(len(self)), np.diff(self.starts))
+        cells = np.ravel_multi_index(tuple(self.coords.T), self.shape)
+        n, width = len(self), math.prod(self.shape)
+        return coo_array((self.values, (owner, cells)), shape=(n, width)).tocsr(), Schema.tensor(self.shape)
+
+    @classmethod
+    def from_rows(cls, rows: Any, shape: tuple[int, ...]) -> Self:
+        """Take the rows of a ``csr_array`` for tensors of this shape."""
+        coords = np.stack(np.unravel_index(rows.indices, shape), axis=1)
+        return cls(coords, rows.data, starts=rows.indptr, shape=shape)
+
     def dense(self) -> Floats:
         """Write the tensors out as an array (n, N1, …, NL)."""
         _small(self.shape)
@@ -246,6 +293,26 @@ def dense_tensors(X: Any, *, name: str = "X", missing: str = "refuse") -> Floats
         A = np.where(np.isnan(A), 0.0, A)
     _finite(name, A)
     return A
+
+
+def tensors_from(rows: Rows, schema: Schema, shape: tuple[int, ...]) -> Tensors:
+    """Take the rows that a learner gets for tensors of a shape: as factors where the schema has a rank, else as arrays;
+    large ones stay sparse.
+
+    >>> tensors_from(np.arange(8.0).reshape(2, 4), Schema.numeric(4), (2, 2))[0].tolist()
+    [[0.0, 1.0], [2.0, 3.0]]
+    """
+    if schema.rank is not None:
+        return CPTensors.from_rows(rows if isinstance(rows, np.ndarray) else rows.toarray(), schema)
+    if math.prod(shape) > LARGEST_FULL:
+        return SparseTensors.from_rows(rows if not isinstance(rows, np.ndarray) else _csr(rows), shape)
+    return (rows if isinstance(rows, np.ndarray) else rows.toarray()).reshape(-1, *shape)
+
+
+def _csr(rows: Floats) -> Any:
+    from scipy.sparse import csr_array
+
+    return csr_array(rows)
 
 
 # -- flattenings ------------------------------------------------------------------------------------------------------

@@ -1,0 +1,66 @@
+"""What learners of tensors share: the shape of a record, found in the schema or given."""
+
+import math
+from typing import Any
+
+from thalweg.core.classifier import Classifier
+from thalweg.core.door import Rows
+from thalweg.core.params import shown
+from thalweg.core.schema import Schema
+from thalweg.tensors.forms import Tensors, tensors_from
+
+Shape = tuple[int, ...]
+
+
+class TensorClassifier(Classifier):
+    """Learns tensors: arrays (n, N1, …, NL), ``CPTensors`` or ``SparseTensors``; or rows, where a shape is given.
+
+    A learner calls ``_begin`` first in its ``_start``, ``_adopt`` and ``_extend``, and ``_tensors`` in its ``_play``.
+    """
+
+    tensors = True
+    shape: Shape | None
+
+    __slots__ = ()
+
+    def _begin(self, schema: Schema) -> Shape:
+        """Find the shape of a record, or say what is wanted."""
+        self._layout: tuple[Schema, Shape] = schema, _resolved(self.shape, schema, type(self).__name__)
+        return self._layout[1]
+
+    def _tensors(self, X: Rows) -> Tensors:
+        """Take rows for tensors."""
+        schema, shape = self._layout
+        return tensors_from(X, schema, shape)
+
+
+def check_shape(shape: Any) -> Shape | None:
+    """Let a parameter ``shape`` in: sizes, one of them -1 where it is what the width of a row leaves.
+
+    >>> check_shape([8, -1])
+    (8, -1)
+    """
+    if shape is None:
+        return None
+    sizes = tuple(shape) if isinstance(shape, (tuple, list)) else ()
+    good = [n for n in sizes if isinstance(n, int) and not isinstance(n, bool) and (n >= 1 or n == -1)]
+    if not sizes or len(good) < len(sizes) or sizes.count(-1) > 1:
+        raise ValueError(f"shape must be None or sizes of at least 1, one of them may be -1, got {shown(shape)}")
+    return sizes
+
+
+def _resolved(shape: Shape | None, schema: Schema, learner: str) -> Shape:
+    if schema.nominal_codes:
+        nominal = schema.features[next(iter(schema.nominal_codes))].name
+        raise ValueError(f"X must hold tensors of numbers for {learner}, but feature {nominal!r} is nominal")
+    if shape is None or schema.rank is not None:
+        if schema.shape is None:
+            raise ValueError(
+                f"X must hold tensors, an array (n, N1, …, NL), for {learner}, got rows of {schema.n_features} "
+                "numbers: reshape them, or say shape=(N1, …, NL)"
+            )
+        return schema.shape
+    width, rest = schema.n_features, math.prod(n for n in shape if n != -1)
+    if width % rest or (-1 not in shape and width != rest):
+        raise ValueError(f"X must hold rows that fill the shape {shape}, got rows of {width} numbers")
+    return tuple(width // rest if n == -1 else n for n in shape)
