@@ -1,6 +1,7 @@
 """What all tests share: where real data are, and a trained learner to try things on."""
 
 import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,9 @@ from hypothesis import settings
 settings.register_profile("same", derandomize=True)  # every run tries the same examples ...
 settings.register_profile("new")  # ... unless HYPOTHESIS_PROFILE=new looks for others
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "same"))
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # so it is in the background of a shell, also for what tests start
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def data_folder() -> Path | None:

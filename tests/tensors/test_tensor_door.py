@@ -5,7 +5,7 @@ import pytest
 
 from thalweg import ArrayStream, HoeffdingTree, NaiveBayes, Schema
 from thalweg.core import door
-from thalweg.tensors.forms import CPTensors, SparseTensors, tensors_from
+from thalweg.tensors.forms import CPTensors, SparseTensors, tensors_of_rows
 
 RNG = np.random.default_rng(3)
 X = RNG.random((40, 3, 4, 2))
@@ -45,7 +45,7 @@ def test_factors_become_rows_and_come_back():
     tensors = CPTensors(RNG.random((6, 2)), [RNG.random((6, n, 2)) for n in (5, 3, 4)])
     found, schema = rows(tensors)
     assert (schema.shape, schema.rank, found.shape) == ((5, 3, 4), 2, (6, 2 * 13))
-    back = tensors_from(found, schema, schema.shape)
+    back = tensors_of_rows(found, schema, schema.shape)
     assert (back.weights == tensors.weights).all()
     assert (back.columns == tensors.columns).all()
     with pytest.raises(ValueError, match="given by all values, as in the first chunk, got factors of rank 2"):
@@ -57,7 +57,7 @@ def test_sparse_tensors_become_sparse_rows_and_come_back():
     found, schema = rows(SparseTensors.from_dense(dense), sparse=True)
     assert schema.shape == (4, 3)
     assert (SparseTensors.from_rows(found, (4, 3)).dense() == dense).all()
-    assert (tensors_from(found, schema, (4, 3)) == dense).all()
+    assert (tensors_of_rows(found, schema, (4, 3)) == dense).all()
     with pytest.raises(TypeError, match="X must be dense for this learner"):
         NaiveBayes().partial_fit(SparseTensors.from_dense(dense), np.arange(6))
     with pytest.raises(ValueError, match="at most 1000000 values for a learner"):

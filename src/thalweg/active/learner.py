@@ -16,6 +16,7 @@ from thalweg.core.labels import Labels, sequence
 from thalweg.core.params import shown
 from thalweg.core.protocols import State
 from thalweg.core.schema import Schema
+from thalweg.core.tables import under
 
 _MOST_AHEAD = 64
 _UNDECIDED, _EARLIER = 16, 8  # what becomes of a row, beside the reasons why its label is wanted, and 0
@@ -357,21 +358,17 @@ class ActiveLearner(Classifier):
     def _adopt(self, tables: State, schema: Schema) -> None:
         inner, policy = _fresh(self.learner), self._new_policy()
         waiting = Tickets(schema.n_features, max_open=self.max_open, max_age=self.max_age)
-        own = _under("learner", tables)
+        own = under("learner", tables)
         if not own:
             raise KeyError("tables of the learner")
         inner._settle(inner._labels, schema, own)
-        policy.restore(_under("strategy", tables))
-        waiting.restore(_under("tickets", tables))
+        policy.restore(under("strategy", tables))
+        waiting.restore(under("tickets", tables))
         self._inner, self._policy, self._tickets = inner, policy, waiting
 
 
 def _fresh(learner: Classifier) -> Classifier:
     return type(learner)(**learner.get_params(deep=False))
-
-
-def _under(part: str, tables: State) -> State:
-    return {n.removeprefix(f"{part}."): t for n, t in tables.items() if n.startswith(f"{part}.")}
 
 
 def _numbers(tickets: Any) -> Ints:

@@ -17,8 +17,9 @@ from thalweg.core.chunk import Chunk
 from thalweg.core.classifier import Classifier
 from thalweg.core.labels import Labels
 from thalweg.core.params import shown
-from thalweg.core.protocols import State, Stream
+from thalweg.core.protocols import Stream
 from thalweg.core.schema import Feature, Schema
+from thalweg.core.tables import prefixed, under
 from thalweg.evaluate.metrics import METRICS, Metrics
 from thalweg.evaluate.pending import Pending
 from thalweg.evaluate.result import WHOLE, Result, column, plain
@@ -306,10 +307,10 @@ class Run:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write stream position, learner, metrics, pending rows and curve to one file."""
-        arrays = _prefixed("learner", self.learner.state()) | _prefixed("stream", self.stream.state())
-        arrays |= _prefixed("metrics", self.metrics.state())
+        arrays = prefixed("learner", self.learner.state()) | prefixed("stream", self.stream.state())
+        arrays |= prefixed("metrics", self.metrics.state())
         if self.pending is not None:
-            arrays |= _prefixed("pending", self.pending.state())
+            arrays |= prefixed("pending", self.pending.state())
         if self.labels is not None:
             arrays["run.labels"] = self.labels.to_bytes()
         arrays["run.counts"] = np.array([self.rows, self.labels_used, self._peak])
@@ -329,11 +330,11 @@ class Run:
         arrays = {name: array.copy() for name, array in mapped.items()}
         before = self.learner.state(), self.stream.state()
         try:
-            self.learner.restore(_under("learner", arrays))
-            self.stream.restore(_under("stream", arrays))
-            self.metrics.restore(_under("metrics", arrays))
+            self.learner.restore(under("learner", arrays))
+            self.stream.restore(under("stream", arrays))
+            self.metrics.restore(under("metrics", arrays))
             if self.pending is not None:
-                self.pending.restore(_under("pending", arrays))
+                self.pending.restore(under("pending", arrays))
             if "run.labels" in arrays:
                 self.labels = Labels.from_bytes(arrays["run.labels"])
             self.rows, self.labels_used, self._peak = arrays["run.counts"].tolist()
@@ -391,11 +392,3 @@ def _processor() -> str:
             if line.startswith("model name"):
                 return line.split(":", 1)[1].strip()
     return platform.processor() or "unknown processor"
-
-
-def _prefixed(prefix: str, state: State) -> State:
-    return {f"{prefix}.{name}": array for name, array in state.items()}
-
-
-def _under(prefix: str, arrays: State) -> State:
-    return {name.removeprefix(f"{prefix}."): a for name, a in arrays.items() if name.startswith(f"{prefix}.")}

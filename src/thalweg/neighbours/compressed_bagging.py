@@ -9,6 +9,7 @@ from thalweg.core.classifier import Classifier, Floats, Ints
 from thalweg.core.protocols import State
 from thalweg.core.schema import Schema
 from thalweg.core.steps import cut, unroll
+from thalweg.core.tables import prefixed, under
 from thalweg.detectors.by_name import make_detector
 from thalweg.detectors.detector import Detector
 from thalweg.jit.random import seeded
@@ -189,7 +190,7 @@ class CompressedBagging(Classifier):
         tables = {"counts": self._counts, "dice": self._dice, "detectors": self._detectors}
         tables |= {f"projection.{name}": table for name, table in self._projections[0].tables().items()}
         for i, member in enumerate(self._members):
-            tables |= {f"{i}.{name}": table for name, table in member._tables().items()}
+            tables |= prefixed(f"{i}", member._tables())
         return tables
 
     def _adopt(self, tables: State, schema: Schema) -> None:
@@ -203,8 +204,7 @@ class CompressedBagging(Classifier):
             kind is not None and (len(detectors) != size or not kind.fits(detectors))
         ):
             raise ValueError("its table 'detectors' holds what no ensemble could")
-        start = "projection."
-        drawn = {name.removeprefix(start): table for name, table in tables.items() if name.startswith(start)}
+        drawn = under("projection", tables)
         projections = []
         for i in range(size):
             projections.append(self._new_projection(i, int(counts[i])))
@@ -212,8 +212,7 @@ class CompressedBagging(Classifier):
         members = []
         for i in range(size):
             members.append(self._new_member())
-            start = f"{i}."
-            own = {name.removeprefix(start): table for name, table in tables.items() if name.startswith(start)}
+            own = under(f"{i}", tables)
             if not own:
                 raise KeyError(f"tables of member {i}")
             members[-1]._settle(self._labels, Schema.numeric(projections[0].dimension), own)

@@ -10,6 +10,7 @@ from thalweg.core.classifier import Classifier, Floats, Ints
 from thalweg.core.params import shown
 from thalweg.core.protocols import State
 from thalweg.core.schema import Schema
+from thalweg.core.tables import under
 from thalweg.projections.by_name import make_projection
 from thalweg.projections.pca import PCAProjection
 from thalweg.projections.projection import Distortion, Projection, measure_gaps, one_row, summed_up
@@ -158,9 +159,9 @@ class Compressed(Classifier):
 
     def _adopt(self, tables: State, schema: Schema) -> None:
         projection, inner = self._make_projection(), self._make_learner()
-        projection.adopt(_part(tables, "projection."), schema)
-        inner._settle(inner._labels, Schema.numeric(projection.dimension), _part(tables, "learner."))
-        given, watch = _part(tables, "watch."), _new_watch(schema, projection)
+        projection.adopt(under("projection", tables), schema)
+        inner._settle(inner._labels, Schema.numeric(projection.dimension), under("learner", tables))
+        given, watch = under("watch", tables), _new_watch(schema, projection)
         for name, table in watch.items():
             if given[name].shape != table.shape or given[name].dtype != table.dtype:
                 raise ValueError(f"its table 'watch.{name}' has another type or shape")
@@ -221,7 +222,3 @@ def _new_watch(schema: Schema, projection: Projection) -> State:
         "gaps": np.zeros((2, WINDOW)), "count": np.zeros(1, dtype=np.int64), "last": np.zeros(schema.n_features),
         "last_y": np.zeros(projection.dimension),
     }  # fmt: skip
-
-
-def _part(tables: State, start: str) -> State:
-    return {name.removeprefix(start): table for name, table in tables.items() if name.startswith(start)}

@@ -295,11 +295,11 @@ def dense_tensors(X: Any, *, name: str = "X", missing: str = "refuse") -> Floats
     return A
 
 
-def tensors_from(rows: Rows, schema: Schema, shape: tuple[int, ...]) -> Tensors:
+def tensors_of_rows(rows: Rows, schema: Schema, shape: tuple[int, ...]) -> Tensors:
     """Take the rows that a learner gets for tensors of a shape: as factors where the schema has a rank, else as arrays;
     large ones stay sparse.
 
-    >>> tensors_from(np.arange(8.0).reshape(2, 4), Schema.numeric(4), (2, 2))[0].tolist()
+    >>> tensors_of_rows(np.arange(8.0).reshape(2, 4), Schema.numeric(4), (2, 2))[0].tolist()
     [[0.0, 1.0], [2.0, 3.0]]
     """
     if schema.rank is not None:

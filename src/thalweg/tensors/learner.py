@@ -7,7 +7,7 @@ from thalweg.core.classifier import Classifier
 from thalweg.core.door import Rows
 from thalweg.core.params import shown
 from thalweg.core.schema import Schema
-from thalweg.tensors.forms import Tensors, tensors_from
+from thalweg.tensors.forms import Tensors, tensors_of_rows
 
 Shape = tuple[int, ...]
 
@@ -25,13 +25,13 @@ class TensorClassifier(Classifier):
 
     def _begin(self, schema: Schema) -> Shape:
         """Find the shape of a record, or say what is wanted."""
-        self._layout: tuple[Schema, Shape] = schema, _resolved(self.shape, schema, type(self).__name__)
+        self._layout: tuple[Schema, Shape] = schema, _resolved(check_shape(self.shape), schema, type(self).__name__)
         return self._layout[1]
 
     def _tensors(self, X: Rows) -> Tensors:
         """Take rows for tensors."""
         schema, shape = self._layout
-        return tensors_from(X, schema, shape)
+        return tensors_of_rows(X, schema, shape)
 
 
 def check_shape(shape: Any) -> Shape | None:
