@@ -88,6 +88,7 @@ _HOME = {
     "LabelNoise": "streams.transforms.noise",
     "LibSVMStream": "streams.libsvm",
     "MajorityClass": "baselines.majority",
+    "McDiarmidTree": "trees.mcdiarmid",
     "MissingValues": "streams.transforms.noise",
     "Mixed": "streams.generators.mixed",
     "NPZStream": "streams.npz",
@@ -192,6 +193,7 @@ __all__ = [
     "LinearRules",
     "LinearTrees",
     "MajorityClass",
+    "McDiarmidTree",
     "MissingValues",
     "Mixed",
     "NPZStream",
@@ -338,6 +340,7 @@ if TYPE_CHECKING:
     from thalweg.trees.adaptive import HoeffdingAdaptiveTree
     from thalweg.trees.efdt import ExtremelyFastDecisionTree
     from thalweg.trees.hoeffding import HoeffdingTree
+    from thalweg.trees.mcdiarmid import McDiarmidTree
 
 
 _PACKAGES = ("active", "checks", "compat", "detectors", "evaluate", "registry", "streams")

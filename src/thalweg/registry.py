@@ -50,6 +50,7 @@ LEARNERS = _table(
         "trees.adaptive:HoeffdingAdaptiveTree", "Hoeffding tree that replaces branches whose errors rise"
     ),
     efdt=Entry("trees.efdt:ExtremelyFastDecisionTree", "tree that splits early and reviews its splits"),
+    mcdiarmid_tree=Entry("trees.mcdiarmid:McDiarmidTree", "tree on binned numbers, splits by Gini gain and its error"),
     knn=Entry("neighbours.knn:WindowKNN", "nearest neighbours among the last rows"),
     ball_cover=Entry("neighbours.ball_cover:BallCover", "balls that shrink where they err, nothing to tune"),
     ball_cover_plus=Entry("neighbours.ball_cover_plus:BallCoverPlus", "the same balls asked in three ways, bounded"),
