@@ -39,6 +39,8 @@ GRAM_TOL = 1e-7
 """Singular values below this share of the first are noise where they come from a Gram matrix."""
 CLEAR = 1e-2
 """With "auto", a kept singular value below this share of the first is found again by an SVD."""
+MANY_COLUMNS = 32
+"""CP tensors of a higher rank, such as means of many, go through LAPACK instead of Jacobi's rotations."""
 BLOCK = 64
 """Tensors worked on at a time, to stay in the cache."""
 
@@ -352,8 +354,37 @@ class Decomposition(Parametrised):
         ranks, logs = np.zeros((len(X), X.order), dtype=np.int64), np.zeros(len(X))
         share = float(self.energy)
         weights = np.ascontiguousarray(X.weights)
+        if X.rank > MANY_COLUMNS:
+            for i in range(len(X)):
+                logs[i] = self._cp_large(weights[i], columns[i], most, turns[i], ranks[i])
+            return CPBases(X.shape, columns, turns, ranks, logs)
         routine(weights, columns, self._rule, share, GRAM_TOL, most, turns, ranks, logs)
         return CPBases(X.shape, columns, turns, ranks, logs)
+
+    def _cp_large(self, weights: Floats, columns: Floats, most: Ints, turns: Floats, ranks: Ints) -> float:
+        """Do what ``cp_bases`` does for one tensor of many columns; give the log of its norm."""
+        tops = np.abs(columns).max(axis=2)
+        columns /= np.where(tops > 0.0, tops, 1.0)[:, :, None]
+        lengths = np.linalg.norm(columns, axis=2)
+        columns /= np.where(lengths > 0.0, lengths, 1.0)[:, :, None]
+        with np.errstate(divide="ignore"):
+            logs = np.log(np.abs(weights)) + (np.log(tops) + np.log(lengths)).sum(axis=0)
+        log = float(logs.max())
+        if log == -np.inf:
+            return log
+        loads = np.copysign(np.exp(logs - log), weights)
+        grams = columns @ columns.swapaxes(1, 2)
+        norm = float(loads @ np.multiply.reduce(grams, axis=0) @ loads)
+        for j in range(len(columns)):
+            w, Q = np.linalg.eigh(np.multiply.reduce(np.delete(grams, j, axis=0), axis=0))
+            known = w > GRAM_TOL**2 * w[-1]
+            w, Q = w[known], Q[:, known]
+            H = loads[:, None] * Q * np.sqrt(w)
+            e, V = np.linalg.eigh(H.T @ grams[j] @ H)
+            squares = np.maximum(0.0, e[::-1])[None]
+            ranks[j] = self._count(squares, _sums(squares), GRAM_TOL, int(most[j]))[0]
+            turns[j, :, : ranks[j]] = (Q / np.sqrt(w)) @ V[:, ::-1][:, : ranks[j]]
+        return log + 0.5 * math.log(norm) if norm > 0.0 else -np.inf
 
     def _sparse(self, X: SparseTensors) -> SparseBases:
         n = len(X)
