@@ -277,8 +277,9 @@ def test_zeros_and_huge_numbers_are_tensors_too():
                 assert not np.isnan(detector.state()["table"]).any()
 
 
-@pytest.mark.parametrize("tensors", [small(60), in_form(small(60), "sparse"), in_form(small(60), "dense")])
-def test_tensors_written_down_come_back(tensors):
+@pytest.mark.parametrize("form", FORMS)
+def test_tensors_written_down_come_back(form):
+    tensors = in_form(small(60), form)
     again = tensors_from(tensors_state(join([tensors[:20], tensors[20:]])))
     assert type(again) is type(tensors)
     assert (written_out(again) == written_out(tensors)).all()

@@ -7,11 +7,12 @@ from typing import Any, Self, final
 import numpy as np
 from numpy.typing import NDArray
 
-from thalweg.core.params import Parametrised, choice, flag
+from thalweg.core.params import choice, flag
 from thalweg.core.protocols import State
 from thalweg.tensors import chordal_jit as jit
 from thalweg.tensors.bases import Bases, Decomposition, bases_from, same_form
-from thalweg.tensors.forms import Floats, Tensors, form, shape_of, tensors_in
+from thalweg.tensors.forms import Floats, Ints, Tensors, form, shape_of, tensors_in
+from thalweg.tensors.maps import TensorMap
 
 FEATURES = ("auto", "kernel", "distance", "per-mode", "log-overlap")
 LEAST_LOG = math.log(jit.TINY)
@@ -39,7 +40,7 @@ def chordal_distances(A: Any, B: Any, *, rank: str | int = "numerical", **option
 
 
 @final
-class ChordalFeatures(Parametrised):
+class ChordalFeatures(TensorMap):
     """Similarities of tensors to s landmark tensors, by the chordal distances D_j² of their flattenings.
 
     features: "kernel", exp(-S / 2σ²) for each landmark, S = Σ_j D_j² (the paper's); "distance", S; "per-mode", the D_j²
@@ -171,6 +172,12 @@ class ChordalFeatures(Parametrised):
         if self.append_norm:
             F[:, :-1], F[:, -1] = similar, np.maximum(found.logs, LEAST_LOG)
         return F
+
+    def play(self, X: Tensors, events: Ints, F: Floats) -> None:
+        """Write the features of tensor e to F[e] for each event e ≥ 0; there is nothing to learn after ``fit``."""
+        rows = events[events >= 0]
+        if len(rows):
+            F[rows] = self.transform(self._how.of(X[rows]))
 
     # -- state -------------------------------------------------------------------------------------------------------
 
