@@ -1,5 +1,10 @@
 """The drift detector for tensors: against its plain twin, in every form, at its bars, and with bad input."""
 
+import os
+import subprocess
+import sys
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -324,3 +329,39 @@ def test_bad_parameters_get_a_sentence(options, sentence):
 def test_a_reference_needs_two_tensors():
     with pytest.raises(ValueError, match="the number of tensors must lie in"):
         TensorDriftDetector().reference(np.zeros((1, 4, 4)))
+
+
+def test_a_state_of_something_else_is_refused():
+    detector = TensorDriftDetector(window=5)
+    detector.update(np.ones((3, 2, 2)))
+    before = detector.state()
+    for state in ({}, {"table": np.zeros(3)}, None):
+        with pytest.raises(ValueError, match="state must be what"):
+            detector.restore(state)
+    assert same(detector.state(), before)
+
+
+PROGRAM = """
+import numpy as np
+from thalweg.tensors.drift import TensorDriftDetector
+from thalweg.tensors.forms import CPTensors
+rng = np.random.default_rng(1)
+for rule in ("cusum", "paper"):
+    factors = [np.concatenate([rng.normal(size=(80, n, 2)), rng.normal(1.0, size=(40, n, 2))]) for n in (4, 3, 2)]
+    for X in (CPTensors(np.ones((120, 2)), factors), rng.normal(size=(120, 11)) + 2 * (np.arange(120) > 80)[:, None]):
+        detector = TensorDriftDetector(rule=rule, window=20)
+        print(detector.update(X).tolist(), detector.state()["table"].tolist())
+"""
+
+
+def test_the_same_with_the_compiler_off():
+    outputs = []
+    for off in ("0", "1"):
+        env = os.environ | {"NUMBA_DISABLE_JIT": off, "PYTHONPATH": str(Path(__file__).resolve().parents[2] / "src")}
+        done = subprocess.run(
+            [sys.executable, "-W", "error", "-c", PROGRAM], env=env, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stderr
+        outputs.append(done.stdout)
+    assert outputs[0] == outputs[1]
+    assert "2, 0" in outputs[0]

@@ -126,6 +126,14 @@ def test_odd_tensors_are_tensors(name):
         MAPS[name]().fit(large)
 
 
+@pytest.mark.parametrize("name", [name for name in MAPS if name != "chordal"])
+def test_huge_and_tiny_values_give_finite_features(name):
+    rng = np.random.default_rng(1)
+    for scale in (1e-200, 1e200, 1.7e308):
+        X = rng.uniform(-1.0, 1.0, size=(30, 4, 3)) * scale
+        assert np.isfinite(MAPS[name]().fit(X[:20]).learn(X).transform(X)).all()
+
+
 @pytest.mark.parametrize("name", MAPS)
 def test_order_15_is_never_written_out(name):
     X, _ = SimTensor(order=15, n=120).read(120)

@@ -225,6 +225,9 @@ class TensorDriftDetector(Parametrised):
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
         """Continue from what ``state`` of a detector with the same parameters gave."""
+        table = state.get("table") if isinstance(state, Mapping) else None
+        if not isinstance(table, np.ndarray) or table.shape != (jit.COLUMNS,) or "residuals" not in state:
+            raise ValueError("state must be what state() of a TensorDriftDetector with the same parameters gave")
         self.reset()
         self._table, self._residuals = state["table"].copy(), state["residuals"].copy()
         kept = {name.removeprefix("reference_"): a for name, a in state.items() if name.startswith("reference_")}

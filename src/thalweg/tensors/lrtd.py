@@ -11,6 +11,9 @@ from thalweg.tensors.maps import one_array
 from thalweg.tensors.opor import positive
 from thalweg.tensors.tucker import CoreMap, core_shape, unit_columns
 
+LARGEST_VALUE = 1e100
+"""Of an array that is squared and averaged."""
+
 
 @final
 class LRTDMap(CoreMap):
@@ -60,11 +63,17 @@ class LRTDMap(CoreMap):
 
 
 def squares(X: Tensors, i: int) -> list[Floats]:
-    """Give the flattening times itself, X X', (N_k, N_k), of tensor i in each mode; CP tensors with norm 1."""
+    """Give the flattening times itself, X X', (N_k, N_k), of tensor i in each mode; CP tensors with norm 1.
+
+    Arrays whose squares would overflow are made smaller.
+    """
     if isinstance(X, CPTensors):
         _, units, others = unit_columns(X, i)
         return [unit @ W @ unit.T for unit, W in zip(units, others, strict=True)]
     A = one_array(X, i)
+    top = float(np.abs(A).max())
+    if top > LARGEST_VALUE:
+        A = A * (LARGEST_VALUE / top)
     if A.ndim == 1:
         return [np.outer(A, A)]
     found = [flatten(A[None], k)[0] for k in range(A.ndim)]

@@ -24,6 +24,9 @@ from thalweg.tensors.forms import (
     tensors_in,
 )
 
+LARGEST = 1e300
+"""A feature that overflows becomes this."""
+
 
 class TensorMap(Parametrised, ABC):
     """Tensors in, rows of features out. ``fit`` begins it, ``learn`` lets it follow the tensors, one after another.
@@ -150,11 +153,15 @@ class FittedMap(TensorMap):
 
     def play(self, X: Tensors, events: Ints, F: Floats) -> None:
         """Carry out events in order: e ≥ 0 writes the features of tensor e to F[e], ~e learns tensor e."""
-        for e in events.tolist():
-            if e >= 0:
-                F[e] = self._features(X, e)
-            else:
-                self._follow(X, ~e)
+        with np.errstate(over="ignore", invalid="ignore"):  # a tensor of huge values
+            for e in events.tolist():
+                if e >= 0:
+                    F[e] = self._features(X, e)
+                else:
+                    self._follow(X, ~e)
+        rows = events[events >= 0]
+        if not np.isfinite(F).all():
+            F[rows] = np.clip(np.nan_to_num(F[rows], nan=0.0), -LARGEST, LARGEST)
 
     def state(self) -> State:
         """Copy out all that the map knows, as named arrays."""
