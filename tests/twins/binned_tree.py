@@ -85,7 +85,8 @@ class Leaf:
         self.depth, self.weight, self.tried, self.right = depth, 0.0, 0.0, {"majority": 0.0, "nb": 0.0}
         self.classes, self.seen = classes, {}
         """Class weights with what was inherited, and without."""
-        self.own, self.inherited, self.totals = {}, {}, {}
+        self.all, self.own, self.totals = {}, {}, {}
+        """By feature, bin and class, with what was inherited and without; by feature and class, with."""
         self.feature = None
 
 
@@ -123,7 +124,7 @@ class SlowBinnedTree:
         p = dict(leaf.classes)
         for f, b in self.bins_of(x).items():
             for k in p:
-                n = leaf.inherited.get((f, b, k), 0.0) + leaf.own.get((f, b, k), 0.0)
+                n = leaf.all.get((f, b, k), 0.0)
                 p[k] = p[k] * ((n + 1.0) / (leaf.totals.get((f, k), 0.0) + (len(self.cuts[f]) + 1.0)))
             most = max(p.values(), default=0.0)
             while 0.0 < most < 1e-100:
@@ -156,7 +157,8 @@ class SlowBinnedTree:
         for counts in (leaf.classes, leaf.seen):
             counts[y] = counts.get(y, 0.0) + w
         for f, b in self.bins_of(x).items():
-            leaf.own[f, b, y] = leaf.own.get((f, b, y), 0.0) + w
+            for counts in (leaf.all, leaf.own):
+                counts[f, b, y] = counts.get((f, b, y), 0.0) + w
             leaf.totals[f, y] = leaf.totals.get((f, y), 0.0) + w
         if leaf.weight - leaf.tried >= self.grace_period and leaf.depth < self.max_depth:
             leaf.tried = leaf.weight
@@ -190,10 +192,9 @@ class SlowBinnedTree:
     def split(self, leaf, f, cut):
         heir = self.leaf != "majority"
         sides = [dict.fromkeys(leaf.classes, 0.0), dict.fromkeys(leaf.classes, 0.0)]
-        for counts in (leaf.inherited, leaf.own):
-            for b in range(len(self.cuts[f]) + 1):
-                for k in leaf.classes:
-                    sides[b > cut][k] += counts.get((f, b, k), 0.0)
+        for b in range(len(self.cuts[f]) + 1):
+            for k in leaf.classes:
+                sides[b > cut][k] += (leaf.all if heir else leaf.own).get((f, b, k), 0.0)
         nl, nr = (add(side[k] for k in sorted(side)) for side in sides)
         share = {}
         for k in leaf.classes:
@@ -204,9 +205,8 @@ class SlowBinnedTree:
             part = {k: 1.0 - s if right else s for k, s in share.items()}
             child = Leaf(leaf.depth + 1, {k: v * part[k] for k, v in leaf.classes.items()})
             if heir:
-                for g, b, k in leaf.inherited.keys() | leaf.own.keys():
-                    v = leaf.inherited.get((g, b, k), 0.0) + leaf.own.get((g, b, k), 0.0)
-                    child.inherited[g, b, k] = v * (float((b > cut) == right) if g == f else part[k])
+                for (g, b, k), v in leaf.all.items():
+                    child.all[g, b, k] = v * (float((b > cut) == right) if g == f else part[k])
                 child.totals = {(g, k): v * part[k] for (g, k), v in leaf.totals.items()}
             children.append(child)
         leaf.feature, leaf.threshold, leaf.children = f, self.cuts[f][cut], children

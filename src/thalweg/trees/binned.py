@@ -16,8 +16,8 @@ LEAVES = {"majority": o.MAJORITY, "nb": o.BAYES, "nba": o.ADAPTIVE}
 TIES = {"mcdiarmid": 0.05, "gaussian": 0.05, "lcb": 0.01, "hoeffding": 0.05}
 _TABLES = {
     "thresholds": (np.float64, 2), "links": (np.int64, 3), "leaves": (np.float64, 3), "classes": (np.float64, 4),
-    "counts": (np.float64, 6), "cuts": (np.float64, 3), "n_cuts": (np.int64, 2), "gains": (np.float64, 2),
-    "sizes": (np.int64, 2),
+    "counts": (np.float64, 6), "totals": (np.float64, 4), "cuts": (np.float64, 3), "n_cuts": (np.int64, 2),
+    "gains": (np.float64, 2), "sizes": (np.int64, 2),
 }  # fmt: skip
 _FIRST_BYTES = 1 << 18
 """Of the counts of a tree in the beginning: room for so many leaves; then twice as many, and so on."""
@@ -56,7 +56,7 @@ class BinnedTrees:
 
     A missing value (NaN) is not counted and goes right; columns of F beyond the features of a tree are not looked at.
     Room for leaves doubles as they come; trees that all have max_leaves leaves take 8 × trees × max_leaves × features ×
-    (bins + 1) × classes × 2 bytes (with majority leaves half of it), and little more.
+    bins × classes × 2 bytes (with majority leaves half of it), and little more.
 
     >>> rng = np.random.default_rng(1)
     >>> F = rng.random((2_000, 3))
@@ -72,7 +72,7 @@ class BinnedTrees:
 
     __slots__ = (
         "_rules", "bins", "bound", "classes", "counts", "cuts", "delta", "gains", "grace_period", "leaf", "leaves",
-        "links", "max_depth", "max_leaves", "n_cuts", "sizes", "thresholds", "tie", "trees",
+        "links", "max_depth", "max_leaves", "n_cuts", "sizes", "thresholds", "tie", "totals", "trees",
     )  # fmt: skip
 
     thresholds: Floats
@@ -80,6 +80,7 @@ class BinnedTrees:
     leaves: Floats
     classes: Floats
     counts: Floats
+    totals: Floats
     cuts: Floats
     n_cuts: Ints
     gains: Floats
@@ -124,7 +125,7 @@ class BinnedTrees:
         self.sizes[t] = 1, 0
         self.links[t], self.thresholds[t], self.leaves[t], self.classes[t] = 0, 0.0, 0.0, 0.0
         self.links[t, 0, o.FEATURE] = o.LEAF
-        self.counts[t], self.cuts[t], self.n_cuts[t], self.gains[t] = 0.0, np.inf, 0, 0.0
+        self.counts[t], self.totals[t], self.cuts[t], self.n_cuts[t], self.gains[t] = 0.0, 0.0, np.inf, 0, 0.0
         self.add_features(t, sample)
 
     def add_features(self, tree: int, sample: Floats) -> None:
@@ -224,7 +225,7 @@ class BinnedTrees:
         for name, like in self._shapes(S, L, K).items():
             if tables[name].shape != like:
                 raise ValueError(f"its table {name!r} has another type or shape")
-        for name in ("thresholds", "leaves", "classes", "counts", "gains"):
+        for name in ("thresholds", "leaves", "classes", "counts", "totals", "gains"):
             bad = (
                 ~np.isfinite(tables[name]) if name == "thresholds" else ~((tables[name] >= 0) & (tables[name] < np.inf))
             )
@@ -257,7 +258,8 @@ class BinnedTrees:
         return {
             "thresholds": (m, nodes), "links": (m, nodes, 3), "leaves": (m, leaves, 4),
             "classes": (m, leaves, 2, classes),
-            "counts": (m, leaves, features, self.bins + planes - 1, planes, classes),
+            "counts": (m, leaves, features, self.bins, planes, classes),
+            "totals": (m, leaves, features * (planes - 1), classes),
             "cuts": (m, features, width), "n_cuts": (m, features), "gains": (m, features), "sizes": (m, 2),
         }  # fmt: skip
 

@@ -1,15 +1,15 @@
 """Trees on binned numbers: the loop over events, and the tables of m trees that share arrays.
 
-T trees; R = 2 L - 1 nodes and L leaves each; S features in B bins at most; K classes; P planes of counts: 1 where
-leaves answer by majority, 2 where they use naive Bayes (INHERITED from the parent, OWN). With 2 planes C = B + 1, and
-the last bin holds the sums of a feature over both planes; else C = B.
+T trees; R = 2 L - 1 nodes and L leaves each; S features in B bins at most; K classes. Where leaves use naive Bayes
+there are P = 2 planes of counts, ALL with what was inherited from the parent, and OWN; else P = 1, OWN only.
 
 | table      | shape                 | dtype   | meaning                                                               |
 | thresholds | T × R                 | float64 | a row goes left if its value is at most this                          |
 | links      | T × R × 3             | int64   | feature (-1: leaf); left child (the right one is next) or leaf; depth |
 | leaves     | T × L × 4             | float64 | own weight, that of the last attempt, majority right, Bayes right     |
 | classes    | T × L × 2 × K         | float64 | class weights, inherited ones included (ALL); of its own rows (OWN)   |
-| counts     | T × L × S × C × P × K | float64 | weight of each class in each bin                                      |
+| counts     | T × L × S × B × P × K | float64 | weight of each class in each bin                                      |
+| totals     | T × L × S × K         | float64 | sum over the bins of ALL; without naive Bayes no features             |
 | cuts       | T × S × W             | float64 | cut points, ascending, then infinity; W + 1 is a power of 2           |
 | n_cuts     | T × S                 | int64   | how many; 0: the feature is not used                                  |
 | gains      | T × S                 | float64 | sum of the gains of the splits on each feature                        |
@@ -30,7 +30,6 @@ FEATURE, NEXT, DEPTH = range(3)
 LEAF = -1
 WEIGHT, TRIED, MAJORITY_RIGHT, BAYES_RIGHT = range(4)
 ALL, OWN = range(2)
-INHERITED = 0
 N_LEAVES, N_FEATURES = range(2)
 
 MCDIARMID, GAUSSIAN, LCB, HOEFFDING = range(4)
@@ -81,9 +80,10 @@ def place(cuts: Floats, n_cuts: Ints, t: int, d: int, x: Floats, bins: Ints) -> 
 
 
 @inlined
-def weigh(classes: Floats, counts: Floats, n_cuts: Ints, t: int, s: int, d: int, bins: Ints, p: Floats) -> int:
+def weigh(classes: Floats, counts: Floats, totals: Floats, n_cuts: Ints, t: int, s: int, d: int, bins: Ints,
+          p: Floats) -> int:  # fmt: skip
     """Naive Bayes with Laplace's correction: p_k ∝ n_k Π (n_bk + 1) / (n_k + bins). Give the most probable class."""
-    K, last = classes.shape[3], counts.shape[3] - 1
+    K = classes.shape[3]
     for k in range(K):
         p[k] = classes[t, s, ALL, k]
     for f in range(d):
@@ -92,8 +92,7 @@ def weigh(classes: Floats, counts: Floats, n_cuts: Ints, t: int, s: int, d: int,
             continue
         most, n_bins = 0.0, n_cuts[t, f] + 1.0
         for k in range(K):
-            n = counts[t, s, f, b, INHERITED, k] + counts[t, s, f, b, OWN, k]
-            p[k] = p[k] * ((n + 1.0) / (counts[t, s, f, last, 0, k] + n_bins))
+            p[k] = p[k] * ((counts[t, s, f, b, ALL, k] + 1.0) / (totals[t, s, f, k] + n_bins))
             most = max(most, p[k])
         while 0.0 < most < SMALL:
             most /= SMALL
@@ -246,26 +245,18 @@ def decide(found: Floats, rules: Floats) -> bool:
 
 
 @hot
-def split(thresholds: Floats, links: Ints, leaves: Floats, classes: Floats, counts: Floats, cuts: Floats,
-          n_cuts: Ints, gains: Floats, sizes: Ints, t: int, i: int, left: Floats, right: Floats,
+def split(thresholds: Floats, links: Ints, leaves: Floats, classes: Floats, counts: Floats, totals: Floats,
+          cuts: Floats, n_cuts: Ints, gains: Floats, sizes: Ints, t: int, i: int, left: Floats, right: Floats,
           found: Floats) -> None:  # fmt: skip
     """Turn leaf i into a split. The left child takes its row of counts, the right one a new row.
 
-    Class weights go to the children as the counts of the feature say; naive Bayes inherits the counts of all features,
-    each class scaled to what the child has of it.
+    Class weights go to the children as the counts of the feature say; for naive Bayes so do the counts of all other
+    features, class by class.
     """
     f, cut, s, r = int(found[FOUND_FEATURE]), int(found[FOUND_CUT]), links[t, i, NEXT], sizes[t, N_LEAVES]
-    K, planes, cells = classes.shape[3], counts.shape[4], counts.shape[3]
-    end = n_cuts[t, f] + 1
-    for k in range(K):
-        left[k], right[k] = 0.0, 0.0
-    for plane in range(planes):
-        for b in range(end):
-            for k in range(K):
-                if b <= cut:
-                    left[k] += counts[t, s, f, b, plane, k]
-                else:
-                    right[k] += counts[t, s, f, b, plane, k]
+    K, inherit = classes.shape[3], counts.shape[4] == 2
+    add_up(counts, t, s, f, 0, cut + 1, 0, left)
+    add_up(counts, t, s, f, cut + 1, n_cuts[t, f] + 1, 0, right)
     nl, nr = 0.0, 0.0
     for k in range(K):
         nl += left[k]
@@ -277,16 +268,19 @@ def split(thresholds: Floats, links: Ints, leaves: Floats, classes: Floats, coun
         classes[t, s, ALL, k], classes[t, r, ALL, k] = whole * left[k], whole * (1.0 - left[k])
         classes[t, s, OWN, k], classes[t, r, OWN, k] = 0.0, 0.0
     for g in range(sizes[t, N_FEATURES]):
-        for b in range(cells):
+        for b in range(n_cuts[t, g] + 1):
             for k in range(K):
-                if planes == 1:
-                    counts[t, s, g, b, 0, k] = 0.0
-                    continue
-                v, part = counts[t, s, g, b, INHERITED, k] + counts[t, s, g, b, OWN, k], left[k]
-                if g == f and b < end:
+                v, part = counts[t, s, g, b, 0, k], left[k]
+                if g == f:
                     part = 1.0 if b <= cut else 0.0
-                counts[t, s, g, b, INHERITED, k], counts[t, r, g, b, INHERITED, k] = v * part, v * (1.0 - part)
-                counts[t, s, g, b, OWN, k] = 0.0
+                if inherit:
+                    counts[t, s, g, b, ALL, k], counts[t, r, g, b, ALL, k] = v * part, v * (1.0 - part)
+                    counts[t, s, g, b, OWN, k] = 0.0
+                else:
+                    counts[t, s, g, b, 0, k] = 0.0
+        for k in range(K if inherit else 0):
+            v = totals[t, s, g, k]
+            totals[t, s, g, k], totals[t, r, g, k] = v * left[k], v * (1.0 - left[k])
     first = 2 * r - 1
     for c in range(2):
         child, slot = first + c, r if c == 1 else s
@@ -302,19 +296,20 @@ def split(thresholds: Floats, links: Ints, leaves: Floats, classes: Floats, coun
 
 
 @inlined
-def learn(leaves: Floats, classes: Floats, counts: Floats, t: int, s: int, d: int, bins: Ints, y: int,
+def learn(leaves: Floats, classes: Floats, counts: Floats, totals: Floats, t: int, s: int, d: int, bins: Ints, y: int,
           w: float) -> None:  # fmt: skip
     """Count a row in a leaf."""
-    planes, last = counts.shape[4], counts.shape[3] - 1
+    planes = counts.shape[4]
     leaves[t, s, WEIGHT] += w
     classes[t, s, ALL, y] += w
     classes[t, s, OWN, y] += w
     for f in range(d):
         b = bins[f]
         if b >= 0:
-            counts[t, s, f, b, planes - 1, y] += w
+            counts[t, s, f, b, 0, y] += w
             if planes == 2:
-                counts[t, s, f, last, 0, y] += w
+                counts[t, s, f, b, OWN, y] += w
+                totals[t, s, f, y] += w
 
 
 @inlined
@@ -331,9 +326,10 @@ def is_due(links: Ints, leaves: Floats, classes: Floats, sizes: Ints, rules: Flo
 
 
 @hot
-def play(thresholds: Floats, links: Ints, leaves: Floats, classes: Floats, counts: Floats, cuts: Floats, n_cuts: Ints,
-         gains: Floats, sizes: Ints, rules: Floats, bins: Ints, p: Floats, left: Floats, right: Floats, found: Floats,
-         notes: Ints, t: int, F: Floats, y: Ints, w: Floats, events: Ints, out: Floats) -> int:  # fmt: skip
+def play(thresholds: Floats, links: Ints, leaves: Floats, classes: Floats, counts: Floats, totals: Floats, cuts: Floats,
+         n_cuts: Ints, gains: Floats, sizes: Ints, rules: Floats, bins: Ints, p: Floats, left: Floats, right: Floats,
+         found: Floats, notes: Ints, t: int, F: Floats, y: Ints, w: Floats, events: Ints,
+         out: Floats) -> int:  # fmt: skip
     """Play the events with tree t; the number done is less than all when a table must grow first."""
     answer, d = int(rules[ANSWER]), sizes[t, N_FEATURES]
     for e in range(len(events)):
@@ -344,7 +340,7 @@ def play(thresholds: Floats, links: Ints, leaves: Floats, classes: Floats, count
             if answer != MAJORITY or events[e] < 0:
                 place(cuts, n_cuts, t, d, F[r], bins)
             if answer != MAJORITY:
-                notes[SAID] = weigh(classes, counts, n_cuts, t, links[t, notes[NODE], NEXT], d, bins, p)
+                notes[SAID] = weigh(classes, counts, totals, n_cuts, t, links[t, notes[NODE], NEXT], d, bins, p)
         i = notes[NODE]
         s = links[t, i, NEXT]
         if events[e] >= 0:
@@ -363,10 +359,11 @@ def play(thresholds: Floats, links: Ints, leaves: Floats, classes: Floats, count
                 leaves[t, s, MAJORITY_RIGHT] += w[r]
             if notes[SAID] == y[r]:
                 leaves[t, s, BAYES_RIGHT] += w[r]
-        learn(leaves, classes, counts, t, s, d, bins, y[r], w[r])
+        learn(leaves, classes, counts, totals, t, s, d, bins, y[r], w[r])
         notes[KNOWN] = max(known, y[r] + 1)
         if is_due(links, leaves, classes, sizes, rules, t, i, s):
             search(counts, n_cuts, t, s, d, left, right, found)
             if decide(found, rules):
-                split(thresholds, links, leaves, classes, counts, cuts, n_cuts, gains, sizes, t, i, left, right, found)
+                split(thresholds, links, leaves, classes, counts, totals, cuts, n_cuts, gains, sizes, t, i, left, right,
+                      found)  # fmt: skip
     return len(events)
