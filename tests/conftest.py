@@ -11,7 +11,8 @@ settings.register_profile("same", derandomize=True)  # every run tries the same 
 settings.register_profile("new")  # ... unless HYPOTHESIS_PROFILE=new looks for others
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "same"))
 
-if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # so it is in the background of a shell, also for what tests start
+# In the background of a shell Ctrl-C is ignored, also by what tests start.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 

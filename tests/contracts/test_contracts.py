@@ -58,6 +58,9 @@ def makers(tmp_path_factory):
 def small(entry):
     """Make a learner; a forest with few members and layers, which is quick."""
     few = {"layers": 2, "size": 2} if "layers" in registry.parameters(entry.cls) else {"size": 10}
+    few |= {"shape": (-1,), "warmup": 24, "max_leaves": 4}  # rows of any width are vectors to a learner of tensors
+    if "min_rebuild" in registry.parameters(entry.cls):
+        few |= {"window": 20, "min_rebuild": 12, "n_landmarks": 5, "pool": 10, "grace_period": 15}
     return entry.make(**{name: n for name, n in few.items() if name in registry.parameters(entry.cls)})
 
 

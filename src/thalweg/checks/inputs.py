@@ -86,7 +86,7 @@ def bad_rows_change_nothing(make: Make) -> None:
         "X with infinity": infinite,
         "X with minus infinity": minus,
         "X of one dimension": X[:, 0],
-        "X of three dimensions": X[:, :, None],
+        "X of three dimensions and another width": np.repeat(X[:, :, None], 2, axis=2),
         "X of text": X.astype(str),
         "X of complex numbers": X + 1j,
         "X with rows of different widths": [[1.0, 2.0, 3.0, 4.0]] * 5 + [[1.0]],

@@ -18,7 +18,7 @@ FEATURES = ("auto", "kernel", "distance", "per-mode", "log-overlap")
 LEAST_LOG = math.log(jit.TINY)
 """The log of the norm of a tensor that is 0."""
 FEW_MODES = 5
-"""Up to this order the features are the kernel, if nothing else is asked for."""
+"""Up to this order the features are those of each mode, if nothing else is asked for."""
 
 
 def chordal_distances(A: Any, B: Any, *, rank: str | int = "numerical", **options: Any) -> Floats:
@@ -45,7 +45,7 @@ class ChordalFeatures(TensorMap):
 
     features: "kernel", exp(-S / 2σ²) for each landmark, S = Σ_j D_j² (the paper's); "distance", S; "per-mode", the D_j²
     of each landmark and mode; "log-overlap", Σ_j -log(Tr(GᵀG) / min(R_A, R_B)), which keeps its digits for tensors of
-    many modes; "auto": kernel up to order 5, log-overlap above. 2σ² is the median of S over pairs of landmarks.
+    many modes; "auto": per-mode up to order 5, log-overlap above. 2σ² is the median of S over pairs of landmarks.
     append_norm: one more feature, the log of the norm, which distances do not see.
     rank, max_rank, energy, route, seed: see Decomposition. The paper's: rank "numerical", features "kernel".
     missing: "refuse" NaN in an array, or take it for "zero".
@@ -129,7 +129,7 @@ class ChordalFeatures(TensorMap):
         """The features in use, where "auto" was asked for."""
         if self.features != "auto":
             return self.features
-        return "kernel" if len(self.shape) <= FEW_MODES else "log-overlap"
+        return "per-mode" if len(self.shape) <= FEW_MODES else "log-overlap"
 
     @property
     def names(self) -> tuple[str, ...]:

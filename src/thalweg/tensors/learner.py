@@ -3,6 +3,8 @@
 import math
 from typing import Any
 
+import numpy as np
+
 from thalweg.core.classifier import Classifier
 from thalweg.core.door import Rows
 from thalweg.core.params import shown
@@ -10,12 +12,13 @@ from thalweg.core.schema import Schema
 from thalweg.tensors.forms import Tensors, tensors_of_rows
 
 Shape = tuple[int, ...]
+LARGEST = 1e100
 
 
 class TensorClassifier(Classifier):
     """Learns tensors: arrays (n, N1, …, NL), ``CPTensors`` or ``SparseTensors``; or rows, where a shape is given.
 
-    A learner calls ``_begin`` first in its ``_start``, ``_adopt`` and ``_extend``, and ``_tensors`` in its ``_play``.
+    A learner calls ``_begin`` first in its ``_start`` and ``_adopt``, and ``_tensors`` in its ``_play``.
     """
 
     tensors = True
@@ -28,9 +31,20 @@ class TensorClassifier(Classifier):
         self._layout: tuple[Schema, Shape] = schema, _resolved(check_shape(self.shape), schema, type(self).__name__)
         return self._layout[1]
 
+    def _extend(self, schema: Schema) -> None:
+        """Refuse records of another shape; classes and names may join."""
+        before, shape = self._layout[1], _resolved(check_shape(self.shape), schema, type(self).__name__)
+        if shape != before:
+            raise ValueError(f"X must hold tensors of shape {before}, got tensors of shape {shape}")
+        self._begin(schema)
+
     def _tensors(self, X: Rows) -> Tensors:
-        """Take rows for tensors."""
+        """Take rows for tensors; what is beyond ± 1e100, where squares would overflow, counts as that."""
         schema, shape = self._layout
+        if isinstance(X, np.ndarray):
+            X = np.clip(X, -LARGEST, LARGEST)
+        else:
+            X.data.clip(-LARGEST, LARGEST, out=X.data)
         return tensors_of_rows(X, schema, shape)
 
 
@@ -50,9 +64,6 @@ def check_shape(shape: Any) -> Shape | None:
 
 
 def _resolved(shape: Shape | None, schema: Schema, learner: str) -> Shape:
-    if schema.nominal_codes:
-        nominal = schema.features[next(iter(schema.nominal_codes))].name
-        raise ValueError(f"X must hold tensors of numbers for {learner}, but feature {nominal!r} is nominal")
     if shape is None or schema.rank is not None:
         if schema.shape is None:
             raise ValueError(
