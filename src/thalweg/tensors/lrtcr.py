@@ -90,7 +90,7 @@ class LRTCRMap(CoreMap):
 
     def _add_factors(self, X: CPTensors, i: int) -> None:
         """As for an array, with E = 0: R_kᵀ = T K_kᵀ, T = ridge · A_k, and K_kᵀ K_k with the loads is W_k."""
-        _, units, others = unit_columns(X, i)
+        units, others = unit_columns(X, i)
         for k, (unit, W) in enumerate(zip(units, others, strict=True)):
             T = self._ridge(self._L[k]) @ unit
             self._coefficients[k] += T @ W @ T.T

@@ -68,7 +68,7 @@ def squares(X: Tensors, i: int) -> list[Floats]:
     Arrays whose squares would overflow are made smaller.
     """
     if isinstance(X, CPTensors):
-        _, units, others = unit_columns(X, i)
+        units, others = unit_columns(X, i)
         return [unit @ W @ unit.T for unit, W in zip(units, others, strict=True)]
     A = one_array(X, i)
     top = float(np.abs(A).max())

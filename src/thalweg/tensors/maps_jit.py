@@ -6,12 +6,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thalweg.jit.compile import hot
-from thalweg.jit.vectors import dot
+from thalweg.jit.vectors import add, dot
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 _HALVINGS = 200
+_BLOCK = 256
+"""Columns that are mixed at a time, to stay in the cache."""
 
 
 @hot
@@ -28,6 +30,39 @@ def heaviest_first(weights: Floats, columns: Floats, logs: Floats, order: Ints) 
             order[at] = order[at - 1]
             at -= 1
         order[at] = q
+
+
+@hot
+def along_rows(rows: Floats, x: Floats, out: Floats) -> None:
+    """Write rows · x, in an order that no number of threads changes."""
+    for r in range(len(rows)):
+        out[r] = dot(rows[r], x, len(x))
+
+
+@hot
+def split_off(rows: Floats, x: Floats, along: Floats) -> float:
+    """Take from x what lies along the orthonormal rows, twice for the sake of rounding; give the length of the rest."""
+    size = len(x)
+    for r in range(len(rows)):
+        along[r] = 0.0
+    for _ in range(2):
+        for r in range(len(rows)):
+            part = dot(rows[r], x, size)
+            add(x, -part, rows[r], size)
+            along[r] += part
+    return math.sqrt(dot(x, x, size))
+
+
+@hot
+def mix_rows(mix: Floats, rows: Floats, out: Floats) -> None:
+    """Write mix · rows, in an order that no number of threads changes. out: comes as zeros."""
+    size = rows.shape[1]
+    for first in range(0, size, _BLOCK):
+        n = min(_BLOCK, size - first)
+        for c in range(len(mix)):
+            to = out[c, first : first + n]
+            for r in range(len(rows)):
+                add(to, mix[c, r], rows[r, first : first + n], n)
 
 
 @hot

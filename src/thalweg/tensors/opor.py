@@ -60,13 +60,16 @@ class OPORMap(FittedMap):
         return tuple(f"direction {c}" for c in range(len(self._basis)))
 
     def _features(self, X: Tensors, i: int) -> Floats:
-        return self._basis @ self._vectors.of(X, i)
+        routine: Any = jit.along_rows
+        out = np.empty(len(self._basis))
+        routine(self._basis, np.ascontiguousarray(self._vectors.of(X, i)), out)
+        return out
 
     def _follow(self, X: Tensors, i: int) -> None:
         self._count += 1
         x = self._vectors.of(X, i)
         x = x / (np.abs(x).max() or 1.0)
-        length = math.sqrt(x @ x)
+        length = math.sqrt(float((x * x).sum()))
         if length > 0.0:
             self._step(x / length)
         if self._count % self.refresh == 0:
@@ -75,13 +78,11 @@ class OPORMap(FittedMap):
     def _step(self, x: Floats) -> None:
         """M + eta x xᵀ, brought back to eigenvalues in [0, 1] that add up to k."""
         n, k, m = len(x), self._width, len(self._rows)
-        along = self._rows @ x
-        rest = x - along @ self._rows
-        again = self._rows @ rest  # once more: what rounding left along the rows
-        along, rest = along + again, rest - again @ self._rows
-        length = math.sqrt(rest @ rest)
+        split: Any = jit.split_off
+        along = np.empty(m)
+        length = split(self._rows, x, along)  # x is now the rest
         if length > 1e-10 and m < n:
-            self._rows = np.concatenate([self._rows, rest[None] / length])
+            self._rows = np.concatenate([self._rows, x[None] / length])
             along = np.append(along, length)
             grown = np.diag(np.full(m + 1, self._bulk))
             grown[:m, :m] = self._small
@@ -97,12 +98,12 @@ class OPORMap(FittedMap):
             return
         kept = 2 * k  # the others join the bulk, which takes up their eigenvalues
         self._bulk = (self._bulk * (n - m) + float(values[:-kept].sum())) / (n - kept)
-        self._rows, self._small = np.ascontiguousarray(V[:, -kept:].T) @ self._rows, np.diag(values[-kept:])
+        self._rows, self._small = _mixed(V[:, -kept:], self._rows), np.diag(values[-kept:])
 
     def _look(self) -> None:
         """Take the directions of the greatest eigenvalues for the features; none yet: zeros."""
         V = np.linalg.eigh(self._small)[1]
-        top = np.ascontiguousarray(V[:, ::-1][:, : len(self._basis)].T) @ self._rows
+        top = _mixed(V[:, ::-1][:, : len(self._basis)], self._rows)
         self._basis[: len(top)] = positive(top)
         self._basis[len(top) :] = 0.0
 
@@ -129,3 +130,11 @@ def positive(rows: Floats) -> Floats:
     """
     largest = rows[np.arange(len(rows)), np.abs(rows).argmax(axis=1)] if rows.size else np.zeros(len(rows))
     return rows * np.where(largest < 0.0, -1.0, 1.0)[:, None]
+
+
+def _mixed(V: Floats, rows: Floats) -> Floats:
+    """Give Vᵀ · rows."""
+    routine: Any = jit.mix_rows
+    out = np.zeros((V.shape[1], rows.shape[1]))
+    routine(np.ascontiguousarray(V.T), rows, out)
+    return out

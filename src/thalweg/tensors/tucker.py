@@ -43,26 +43,26 @@ def core(X: Tensors, i: int, bases: list[Floats]) -> Floats:
     return total
 
 
-def unit_columns(X: CPTensors, i: int) -> tuple[Floats, list[Floats], list[Floats]]:
-    """Give tensor i, divided by its norm: loads (r), columns of length 1 (N_k, r), and for each mode the W_k.
+def unit_columns(X: CPTensors, i: int) -> tuple[list[Floats], Floats]:
+    """Give tensor i, divided by its norm: for each mode the columns with length 1, (N_k, r), and W_k, (L, r, r).
 
-    W_k is the Gram matrix of the columns of the flattening: the product of AᵀA over the other modes, with the loads.
-    A tensor that is 0 has loads 0.
+    W_k, the product of AᵀA over the other modes times both loads, makes the flattening times itself A_k W_k A_kᵀ. It is
+    0 for a tensor that is 0.
     """
-    columns = [X.columns[i, k, :, :size] for k, size in enumerate(X.shape)]
-    lengths = np.array([np.linalg.norm(part, axis=1) for part in columns])
+    lengths = np.linalg.norm(X.columns[i], axis=2)
+    units = X.columns[i] / np.where(lengths > 0.0, lengths, 1.0)[:, :, None]
     with np.errstate(divide="ignore"):
         logs = np.log(np.abs(X.weights[i])) + np.log(lengths).sum(axis=0)
-    units = [(part / np.where(size > 0.0, size, 1.0)[:, None]).T for part, size in zip(columns, lengths, strict=True)]
     top = logs.max()
     loads = np.zeros(X.rank) if top == -np.inf else np.copysign(np.exp(logs - top), X.weights[i])
-    grams = np.array([unit.T @ unit for unit in units])
-    norm = math.sqrt(max(0.0, float(loads @ np.multiply.reduce(grams, axis=0) @ loads)))
-    if norm > 0.0:
-        loads = loads / norm
-    pairs = np.outer(loads, loads)
-    others = [pairs * np.multiply.reduce(np.delete(grams, k, axis=0), axis=0) for k in range(X.order)]
-    return loads, units, others
+    grams = units @ units.swapaxes(1, 2)
+    others = np.repeat(np.outer(loads, loads)[None], X.order, axis=0)
+    others[1:] *= np.multiply.accumulate(grams[:-1])
+    others[:-1] *= np.multiply.accumulate(grams[:0:-1])[::-1]
+    square = float((others[0] * grams[0]).sum())
+    if square > 0.0:
+        others /= square
+    return [unit[:, :size].T for unit, size in zip(units, X.shape, strict=True)], others
 
 
 class CoreMap(FittedMap):
