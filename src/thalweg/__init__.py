@@ -32,6 +32,16 @@ _HOME = {
     "PCAKNN": "neighbours.compressed",
     "CompressedBagging": "neighbours.compressed_bagging",
     "CompressedForest": "forests.compressed",
+    "CKDT": "tensors.ckdt",
+    "CKDTForest": "tensors.forest",
+    "MDDT": "tensors.baselines",
+    "OPOR": "tensors.baselines",
+    "LRTCR": "tensors.baselines",
+    "LRTD": "tensors.baselines",
+    "ChordalFeatures": "tensors.features",
+    "CPTensors": "tensors.forms",
+    "SparseTensors": "tensors.forms",
+    "TensorDriftDetector": "tensors.drift",
     "Projected": "projections.projected",
     "GaussianProjection": "projections.random_matrices",
     "BernoulliProjection": "projections.random_matrices",
@@ -133,12 +143,17 @@ _HOME = {
 __all__ = [
     "ADWIN",
     "AVU",
+    "CKDT",
     "DDM",
     "EDDM",
     "HDDMA",
     "HDDMW",
     "KSWIN",
     "LED",
+    "LRTCR",
+    "LRTD",
+    "MDDT",
+    "OPOR",
     "PCAKNN",
     "SEA",
     "STAGGER",
@@ -154,7 +169,10 @@ __all__ = [
     "BayesNetStream",
     "BernoulliProjection",
     "BitmapIndex",
+    "CKDTForest",
+    "CPTensors",
     "CSVStream",
+    "ChordalFeatures",
     "Chunk",
     "Classifier",
     "CompiledTrees",
@@ -216,10 +234,12 @@ __all__ = [
     "Schema",
     "SelectiveSampling",
     "Sine",
+    "SparseTensors",
     "Split",
     "Strategy",
     "StreamingDeepForest",
     "StreamingRandomPatches",
+    "TensorDriftDetector",
     "Text",
     "VariableRandomisedUncertainty",
     "VariableUncertainty",
@@ -337,6 +357,12 @@ if TYPE_CHECKING:
     from thalweg.streams.transforms.priors import Imbalance, PriorDrift
     from thalweg.streams.transforms.recurring import RecurringDrift
     from thalweg.streams.write import write_stream
+    from thalweg.tensors.baselines import LRTCR, LRTD, MDDT, OPOR
+    from thalweg.tensors.ckdt import CKDT
+    from thalweg.tensors.drift import TensorDriftDetector
+    from thalweg.tensors.features import ChordalFeatures
+    from thalweg.tensors.forest import CKDTForest
+    from thalweg.tensors.forms import CPTensors, SparseTensors
     from thalweg.trees.adaptive import HoeffdingAdaptiveTree
     from thalweg.trees.efdt import ExtremelyFastDecisionTree
     from thalweg.trees.hoeffding import HoeffdingTree

@@ -3,6 +3,7 @@
 Nothing behind the door checks again, and nothing is learned before the whole input has passed.
 """
 
+import math
 import numbers
 from collections.abc import Mapping
 from decimal import Decimal
@@ -88,7 +89,7 @@ def _from_tensors(
         common = tuple(slice(min(a, b)) for a, b in zip(shape, room, strict=True))  # beyond what was learned is nothing
         padded[(slice(None), *common)] = tensors[(slice(None), *common)]
         tensors, shape = padded, room
-    rows = np.ascontiguousarray(tensors.reshape(len(tensors), -1))
+    rows = np.ascontiguousarray(tensors.reshape(len(tensors), math.prod(shape)))
     return rows, _agree(Schema.tensor(shape), schema)
 
 

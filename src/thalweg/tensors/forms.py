@@ -306,7 +306,7 @@ def tensors_of_rows(rows: Rows, schema: Schema, shape: tuple[int, ...]) -> Tenso
         return CPTensors.from_rows(rows if isinstance(rows, np.ndarray) else rows.toarray(), schema)
     if math.prod(shape) > LARGEST_FULL:
         return SparseTensors.from_rows(rows if not isinstance(rows, np.ndarray) else _csr(rows), shape)
-    return (rows if isinstance(rows, np.ndarray) else rows.toarray()).reshape(-1, *shape)
+    return (rows if isinstance(rows, np.ndarray) else rows.toarray()).reshape(rows.shape[0], *shape)
 
 
 def _csr(rows: Floats) -> Any:
