@@ -89,6 +89,7 @@ _HOME = {
     "HoeffdingTree": "trees.hoeffding",
     "HyperCube": "streams.generators.hyper_cube",
     "Hyperplane": "streams.generators.hyperplane",
+    "ImageDrift": "streams.transforms.images",
     "Imbalance": "streams.transforms.priors",
     "IncrementalDrift": "streams.transforms.incremental",
     "IterableStream": "streams.iterable",
@@ -113,6 +114,7 @@ _HOME = {
     "SEA": "streams.generators.sea",
     "STAGGER": "streams.generators.stagger",
     "Schema": "core.schema",
+    "SimTensor": "tensors.sim_tensor",
     "Sine": "streams.generators.sine",
     "Text": "streams.generators.text",
     "Waveform": "streams.generators.waveform",
@@ -200,6 +202,7 @@ __all__ = [
     "HoeffdingTree",
     "HyperCube",
     "Hyperplane",
+    "ImageDrift",
     "Imbalance",
     "IncrementalDrift",
     "IterableStream",
@@ -233,6 +236,7 @@ __all__ = [
     "SamKNN",
     "Schema",
     "SelectiveSampling",
+    "SimTensor",
     "Sine",
     "SparseTensors",
     "Split",
@@ -352,6 +356,7 @@ if TYPE_CHECKING:
     from thalweg.streams.npz import NPZStream
     from thalweg.streams.papers import paper_stream
     from thalweg.streams.transforms.features import FeatureDrift
+    from thalweg.streams.transforms.images import ImageDrift
     from thalweg.streams.transforms.incremental import IncrementalDrift
     from thalweg.streams.transforms.noise import DelayedLabels, LabelNoise, MissingValues
     from thalweg.streams.transforms.priors import Imbalance, PriorDrift
@@ -363,6 +368,7 @@ if TYPE_CHECKING:
     from thalweg.tensors.features import ChordalFeatures
     from thalweg.tensors.forest import CKDTForest
     from thalweg.tensors.forms import CPTensors, SparseTensors
+    from thalweg.tensors.sim_tensor import SimTensor
     from thalweg.trees.adaptive import HoeffdingAdaptiveTree
     from thalweg.trees.efdt import ExtremelyFastDecisionTree
     from thalweg.trees.hoeffding import HoeffdingTree

@@ -14,7 +14,8 @@ _WIDE = 130  # columns of a terminal that has room for all
 _LEGEND = """
 where: the folder that THALWEG_DATA names, the cache, or
   download: thalweg data get NAME brings it from OpenML,
-  own: bring it yourself; thalweg data path NAME says from where."""
+  own: bring it yourself; thalweg data path NAME says from where,
+  scikit-learn: comes with that package."""
 
 Name = Annotated[str, typer.Argument(help="A data set's name; see thalweg data list.")]
 
@@ -110,4 +111,4 @@ def _where(dataset: "Dataset") -> str:
     found = find_file(dataset)
     if found is not None:
         return next(kind for kind, folder in folders().items() if folder == found.parent)
-    return "download" if dataset.openml else "own"
+    return dataset.package or ("download" if dataset.openml else "own")

@@ -102,6 +102,8 @@ STREAMS = _table(
     stagger=Entry("streams.generators.stagger:STAGGER", "size, colour, shape, three rules"),
     text=Entry("streams.generators.text:Text", "short messages, happy or sad"),
     hyper_cube=Entry("streams.generators.hyper_cube:HyperCube", "a cube of abnormal records that moves"),
+    sim_tensor=Entry("tensors.sim_tensor:SimTensor", "tensors of any order, four kinds of drift"),
+    image_drift=Entry("streams.transforms.images:ImageDrift", "images that are turned, blurred, recoloured or renamed"),
 )  # fmt: skip
 
 PAPERS = MappingProxyType({

@@ -38,7 +38,7 @@ def test_features_are_functions_of_the_distances(images):
 
 def test_auto_means_kernel_up_to_order_5():
     for order, kind in ((3, "kernel"), (5, "kernel"), (6, "log-overlap"), (15, "log-overlap")):
-        tensors, _ = SimTensor(order=order, size=5).read(3)
+        tensors, _ = SimTensor(order=order, size=5).read_tensors(3)
         assert ChordalFeatures().fit(tensors).kind == kind
 
 
@@ -46,7 +46,7 @@ def test_the_norm_is_one_more_feature(images):
     map = ChordalFeatures(append_norm=True).fit(images[:5])
     assert map.names[-1] == "log norm"
     np.testing.assert_allclose(map.transform(images)[:, -1], np.log(np.sqrt((images**2).sum(axis=(1, 2, 3)))))
-    tensors, _ = SimTensor(order=3, size=6).read(4)
+    tensors, _ = SimTensor(order=3, size=6).read_tensors(4)
     dense = np.log(np.sqrt((tensors.dense() ** 2).sum(axis=(1, 2, 3))))
     np.testing.assert_allclose(ChordalFeatures(append_norm=True).fit(tensors).transform(tensors)[:, -1], dense)
 
@@ -66,7 +66,7 @@ def test_equal_landmarks_give_sigma_1(images):
 
 
 def _all_forms(images):
-    tensors, _ = SimTensor(order=4, size=7).read(25)
+    tensors, _ = SimTensor(order=4, size=7).read_tensors(25)
     return {"dense": images, "sparse": SparseTensors.from_dense(images * (np.abs(images) > 2)), "cp": tensors}
 
 
@@ -92,7 +92,7 @@ def test_the_same_bits_in_any_chunk_and_after_a_restore(images, form, kind):
 def test_log_overlap_keeps_its_digits_where_distances_lose_them(order, spread):
     """Shapes .15 and .30: with many modes all distances are equal, overlaps still tell the classes apart."""
     tree = pytest.importorskip("sklearn.tree")
-    X, y = SimTensor(order=order, size=100, shapes=(0.15, 0.30), n=300, seed=3).read(240)
+    X, y = SimTensor(order=order, size=100, shapes=(0.15, 0.30), limit=300, seed=3).read_tensors(240)
     scores = {}
     for kind in ("distance", "log-overlap"):
         F = ChordalFeatures(features=kind, rank=1).fit(X[:20]).transform(X[20:])
@@ -111,7 +111,7 @@ def test_parameters_come_back():
 
 
 def test_factors_and_arrays_agree():
-    tensors, _ = SimTensor(order=4, size=6, rank=2).read(20)
+    tensors, _ = SimTensor(order=4, size=6, rank=2).read_tensors(20)
     one, other = ChordalFeatures(rank=1, features="log-overlap"), ChordalFeatures(rank=1, features="log-overlap")
     F, G = one.fit(tensors[:5]).transform(tensors), other.fit(tensors[:5].dense()).transform(tensors.dense())
     np.testing.assert_allclose(F, G, atol=1e-9)

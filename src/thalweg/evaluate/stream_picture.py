@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from thalweg.evaluate.plots import DARK, LIGHT, Picture, Theme, _figure_class, check_path, spread
+from thalweg.evaluate.stream_images import mosaic
 from thalweg.evaluate.stream_summary import FeatureOverTime, StreamSummary
 
 SHOWN = 10
@@ -27,7 +28,8 @@ def draw(
 
     A number is drawn as its mean with a band that holds the middle 80 % of the values, and, where the classes are few,
     the mean of each class in its colour; a nominal feature as the shares of its most frequent values. Known drifts are
-    dashed lines, shaded as far as they reach. path: a .png, .svg or .pdf file; None: only give the picture.
+    dashed lines, shaded as far as they reach. Where the records are images, some of each class are shown, from before
+    and after each of the first drifts. path: a .png, .svg or .pdf file; None: only give the picture.
     title: None: the stream's name and rows. width: inches.
 
     >>> from thalweg import SEA
@@ -41,10 +43,12 @@ def draw(
     count = len(summary.features)
     across = 1 if count == 1 else 2
     down = -(-count // across)
-    heights = [3.1, 0.7 + 1.6 * down]
+    heights = [3.1, *_gallery_height(summary, width), 0.7 + 1.6 * down]
     figure = _figure_class()(figsize=(width, sum(heights)), layout="constrained", facecolor=theme.paper)
     figure.get_layout_engine().set(w_pad=0.1, h_pad=0.06, hspace=0.02, wspace=0.03)
-    upper, lower = figure.subfigures(2, 1, height_ratios=heights)
+    upper, *between, lower = figure.subfigures(len(heights), 1, height_ratios=heights)
+    for middle in between:
+        _draw_images(middle, summary, theme)
     axes = upper.add_subplot(facecolor=theme.paper)
     heading = f"{summary.stream}, {summary.rows:,} rows" if title is None else title
     axes.set_title(heading, loc="left", color=theme.ink, fontsize=13, fontweight="bold", pad=20)
@@ -77,6 +81,8 @@ def describe(summary: StreamSummary) -> str:
     more = f" and {len(order) - SHOWN} more" if len(order) > SHOWN else ""
     lines = [f"{summary.stream}, {summary.rows:,} rows: {len(order)} classes ({', '.join(classes)}{more})"]
     lines.append(f"{summary.heading}: {', '.join(f.name for f in summary.features)}")
+    if summary.images is not None:
+        lines.append(f"images of the classes, {'×'.join(map(str, summary.shape or ()))}")
     if summary.drifts:
         lines.append(f"known drifts at row {', '.join(f'{d:,}' for d in summary.drifts[:10])}")
     return "; ".join(lines) + "."
@@ -154,6 +160,38 @@ def _draw_values(axes: Any, summary: StreamSummary, f: FeatureOverTime, theme: T
     axes.set_ylim(0, ceiling)
     _mark(axes, summary, theme)
     _label(axes, ends, 0.17 * ceiling, size=8, weight="normal")
+
+
+_SIDE = 0.78  # inches of an image, at most
+
+
+def _gallery_height(summary: StreamSummary, width: float) -> list[float]:
+    """Give the height of the panel of images, where there are any."""
+    if summary.images is None:
+        return []
+    lines, classes, tall, wide = summary.images.shape[:4]
+    return [0.75 + 1.1 * lines * min(_SIDE, 0.85 * width / classes) * tall / wide]
+
+
+def _draw_images(part: Any, summary: StreamSummary, theme: Theme) -> None:
+    """Show a column of images for each class, and say beside them which row they come from."""
+    assert summary.images is not None
+    lines, classes, tall, wide = summary.images.shape[:4]
+    picture = mosaic(summary.images)
+    gap = (picture.shape[1] - classes * wide) / max(1, classes - 1)
+    axes = part.add_subplot(facecolor=theme.paper)
+    axes.imshow(picture, interpolation="nearest")
+    axes.set_anchor("W")
+    axes.set_xticks([j * (wide + gap) + (wide - 1) / 2 for j in range(classes)])
+    axes.set_xticklabels([_short(str(c), 12) for c in summary.classes[:classes]])
+    rows = summary.image_rows or []
+    firsts = [i for i in range(lines) if i == 0 or rows[i] != rows[i - 1]]
+    axes.set_yticks([i * (tall + gap) + (tall - 1) / 2 for i in firsts])
+    axes.set_yticklabels([f"from row {rows[i]:,}" for i in firsts])
+    axes.tick_params(colors=theme.faint, labelsize=8.5, length=0, top=False, labeltop=True, labelbottom=False)
+    for spine in axes.spines.values():
+        spine.set_visible(False)
+    part.suptitle("Images of each class", x=0.012, ha="left", color=theme.ink, fontsize=11, fontweight="bold")
 
 
 def _label(axes: Any, ends: list[tuple[float, str, str]], gap: float, size: float, weight: str) -> None:

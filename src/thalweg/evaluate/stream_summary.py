@@ -15,6 +15,7 @@ from thalweg.core.labels import Labels
 from thalweg.core.params import shown
 from thalweg.core.protocols import Stream
 from thalweg.core.schema import Feature, Schema
+from thalweg.evaluate.stream_images import Gallery
 
 Floats = NDArray[np.float64]
 
@@ -86,6 +87,28 @@ class StreamSummary:
     """Where the stream is known to change, in rows that were read."""
     widths: list[float]
     """How many rows each drift takes."""
+    shape: tuple[int, ...] | None = None
+    """Of a record that is a tensor."""
+    rank: int | None = None
+    """Of a tensor that is written as a sum of outer products."""
+    images: Floats | None = None
+    """Where records are images, some of each class: line × class × height × width (× colours), NaN: there is none."""
+    image_rows: list[int] | None = None
+    """For each line of images: they are the next ones of their classes from this row on."""
+
+    @property
+    def width(self) -> str:
+        """How many features there are, and of what tensors.
+
+        >>> from thalweg import SimTensor
+        >>> describe_stream(SimTensor(size=9), rows=20).width
+        '84 features (tensors of 9×9×9, rank 3)'
+        """
+        many = "1 feature" if self.n_features == 1 else f"{self.n_features:,} features"
+        if self.shape is None:
+            return many
+        rank = "" if self.rank is None else f", rank {self.rank}"
+        return f"{many} (tensors of {'×'.join(map(str, self.shape))}{rank})"
 
     @property
     def heading(self) -> str:
@@ -106,7 +129,8 @@ class StreamSummary:
 
     def to_dict(self) -> dict[str, Any]:
         """Give everything as plain lists and numbers; what is not known as None."""
-        names = ("stream", "rows", "classes", "shares", "edges", "class_shares", "n_features", "drifts", "widths")
+        names = ("stream", "rows", "classes", "shares", "edges", "class_shares", "n_features", "drifts", "widths",
+                 "shape", "rank")  # fmt: skip
         features = [{k: _plain(v) for k, v in vars(f).items()} for f in self.features]
         return {name: _plain(getattr(self, name)) for name in names} | {"features": features}
 
@@ -125,8 +149,7 @@ class StreamSummary:
         return text.getvalue().rstrip()
 
     def __repr__(self) -> str:
-        many = f"{len(self.classes)} classes, {self.n_features:,} features"
-        return f"StreamSummary({self.stream}, {self.rows:,} rows, {many})"
+        return f"StreamSummary({self.stream}, {self.rows:,} rows, {len(self.classes)} classes, {self.width})"
 
 
 def describe_stream(
@@ -158,7 +181,11 @@ def describe_stream(
     length = getattr(stream, "rows", None)
     left = None if length is None else max(0, int(length) - start)
     goal = (ENDLESS if left is None else left) if rows is None else int(rows)
-    tally = _Tally(stream.schema, None if left is None else min(goal, left))
+    places = list(getattr(stream, "drifts", ()))
+    spans = list(getattr(stream, "widths", ())) or [1] * len(places)
+    ahead = [(int(d) - start, w) for d, w in zip(places, spans, strict=True) if start < d < start + goal]
+    gallery = Gallery(stream.schema, [0, *sorted(d + int(w if w > 1 else 0) for d, w in ahead)])
+    tally = _Tally(stream.schema, None if left is None else min(goal, left), gallery)
     while tally.total < goal and (chunk := stream.read(min(_BLOCK, goal - tally.total))) is not None:
         if len(chunk) == 0:
             time.sleep(_NAP)
@@ -169,9 +196,7 @@ def describe_stream(
     if not tally.total:
         raise ValueError("stream must have records, it has none left")
     tally.finish()
-    places = list(getattr(stream, "drifts", ()))
-    spans = list(getattr(stream, "widths", ())) or [1] * len(places)
-    known = [(int(d) - start, w) for d, w in zip(places, spans, strict=True) if start < d < start + tally.total]
+    known = [(d, w) for d, w in ahead if d < tally.total]
     change = tally.changes()
     schema = stream.schema  # with the values that appeared
     chosen = range(schema.n_features) if wanted is None else wanted
@@ -188,6 +213,10 @@ def describe_stream(
         n_features=schema.n_features,
         drifts=[d for d, _ in known],
         widths=[w for _, w in known],
+        shape=schema.shape,
+        rank=schema.rank,
+        images=gallery.images[:, : len(tally.classes())] if gallery.are_images else None,
+        image_rows=gallery.rows if gallery.are_images else None,
         _chosen=wanted is None,
     )
 
@@ -195,7 +224,8 @@ def describe_stream(
 class _Tally:
     """Sums over stretches of equal length. When there is no room for another one, two and two are joined."""
 
-    def __init__(self, schema: Schema, length: int | None) -> None:
+    def __init__(self, schema: Schema, length: int | None, gallery: Gallery) -> None:
+        self.gallery = gallery
         f = max(1, schema.n_features)
         bins = min(BINS, max(24, (1 << 20) // f))
         room = 2 * bins
@@ -217,6 +247,7 @@ class _Tally:
         codes, new = self.known_labels.read(y)
         self.known_labels.admit(new)
         codes = np.minimum(codes, _CLASSES - 1)
+        self.gallery.add(X, codes, self.total)
         if (many := int(codes.max()) + 1) > self.labels.shape[1]:
             self.labels = np.pad(self.labels, ((0, 0), (0, many - self.labels.shape[1])))
         if self.total == 0:

@@ -40,11 +40,8 @@ class Drawing:
 
         s = self._summary
         width = max(40, options.max_width)
-        yield Text(
-            f"{s.stream}, {s.rows:,} rows, {_many(len(s.classes), 'class', 'classes')}, "
-            f"{_many(s.n_features, 'feature', 'features')}",
-            style="bold",
-        )
+        many = f"{len(s.classes):,} {'class' if len(s.classes) == 1 else 'classes'}"
+        yield Text(f"{s.stream}, {s.rows:,} rows, {many}, {s.width}", style="bold")
         if s.drifts:
             yield Text(_drifts(s))
         wide = width >= _ROOMY
@@ -157,10 +154,6 @@ def _number(value: float) -> str:
     if not math.isfinite(value):
         return "–"
     return f"{value:,.0f}" if 1e3 <= abs(value) < 1e6 else f"{value + 0.0:.3g}"
-
-
-def _many(n: int, one: str, more: str) -> str:
-    return f"{n:,} {one if n == 1 else more}"
 
 
 def _cut(text: str, most: int) -> str:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, final
 
 import numpy as np
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from thalweg.core.params import shown
@@ -174,7 +175,7 @@ class ARFFStream(TableStream):
                 raise ValueError(f"schema must have classes of {self._name}, {shown(list(labels), 200)}, "
                                  f"got {shown(list(classes), 200)}")  # fmt: skip
             self._declared = tuple(word for label, word in labels.items() if label in classes)
-        self._schema = Schema(tuple(features), classes)
+        self._schema = replace(inferred, features=tuple(features), classes=classes)
         self._blank = self._blank_row(features) if self._sparse else np.zeros(0)
         header = list(self._attributes)
         n = len(header)

@@ -68,15 +68,24 @@ class Dataset:
     sparse: bool = False
     openml: OpenML | None = None
     """None: it cannot be downloaded by name."""
+    package: str = ""
+    """The Python package that it comes with; empty: it is a file."""
+    shape: tuple[int, ...] = ()
+    """Of a record that is an image: height, width, and, last, colours; empty: it is a row."""
+    white: float | None = None
+    """The highest value that a pixel may have; the lowest is 0."""
 
     @property
     def line(self) -> str:
         """What it is, in a line."""
-        return f"{self.rows:,} rows, {self.features:,} features, {self.classes} classes, order: {self.order}"
+        what = f"{self.features:,} features" if not self.shape else f"images of {'×'.join(map(str, self.shape))}"
+        return f"{self.rows:,} rows, {what}, {self.classes} classes, order: {self.order}"
 
     @property
     def files(self) -> tuple[str, ...]:
         """The names its file may have, the best one first."""
+        if self.package:
+            return ()
         if self.openml is None:
             return (self.file,) if self.file else tuple(self.name + kind for kind in _OWN_KINDS)
         return (self.file, self.arff) if self.file else (self.arff,)
@@ -112,7 +121,7 @@ _HERE = (
     Dataset(
         "cifar10", "cifar10_first10k.npz", 10_000, 3_072, 10, "first training batch",
         "CIFAR-10, Krizhevsky 2009; cifar10-full is all of it", "https://www.cs.toronto.edu/~kriz/cifar.html",
-        sha256="21e59f09e44e514cea363cb4f500960e36b9bda406d55987a7ece75833936175",
+        sha256="21e59f09e44e514cea363cb4f500960e36b9bda406d55987a7ece75833936175", shape=(32, 32, 3), white=255.0,
     ),
     Dataset(
         "cnae9", "cnae9.parquet", 1_080, 856, 9, "as in UCI",
@@ -125,6 +134,12 @@ _HERE = (
         "UCI Covertype (OpenML 1596)", _UCI + "31/covertype", _CC, (SDF, COMPRESSED, ABACOC),
         "9a7073b51ec020e581f5c334d9d1e08d1d296c700c0f9f1d1169fa3e6dd3dd72",
         openml=OpenML(1596),
+    ),
+    Dataset(
+        "digits", "", 1_797, 64, 10, "as in UCI: digit after digit, writer after writer",
+        "UCI Optical Recognition of Handwritten Digits, the test part, as scikit-learn has it",
+        _UCI + "80/optical+recognition+of+handwritten+digits", _CC,
+        package="scikit-learn", shape=(8, 8), white=16.0,
     ),
     Dataset(
         "electricity", "electricity.parquet", 45_312, 8, 2, "time",
@@ -175,7 +190,7 @@ _HERE = (
         "mnist", "mnist.npz", 70_000, 784, 10, "60,000 for training, 10,000 for tests",
         "MNIST (OpenML 554)", "https://www.openml.org/d/554", papers=(SDF,),
         sha256="b8614df087cefcfe2566eddd52a22b6f664448c7d99a3f41545bb9b1a9dfbec8",
-        openml=OpenML(554, md5="0298d579eb1b86163de7723944c7e495"),
+        openml=OpenML(554, md5="0298d579eb1b86163de7723944c7e495"), shape=(28, 28), white=255.0,
     ),
     Dataset(
         "newsgroups20", "newsgroups20_bydate.npz", 18_846, 10_000, 20, "by date in two parts",
@@ -227,12 +242,13 @@ _HERE = (
 def _online(
     name: str, id: int, rows: int, features: int, classes: int, order: str, source: str, url: str = "",
     licence: str = _PUBLIC, papers: tuple[str, ...] = (), target: str = "class", sparse: bool = False,
+    shape: tuple[int, ...] = (),
 ) -> Dataset:  # fmt: skip
     """Describe a data set that OpenML has and that comes as its ARFF file."""
     openml = OpenML(id, target)
     return Dataset(
         name, "", rows, features, classes, order, f"{source} (OpenML {id})", url or openml.page, licence, papers,
-        sparse=sparse, openml=openml,
+        sparse=sparse, openml=openml, shape=shape, white=255.0 if shape else None,
     )  # fmt: skip
 
 
@@ -259,7 +275,7 @@ _ONLINE = (
     _online("eeg", 1471, 14_980, 14, 2, "time (117 seconds)", "UCI EEG Eye State",
             _UCI + "264/eeg+eye+state", _CC, target="Class"),
     _online("fashion-mnist", 40996, 70_000, 784, 10, "60,000 for training, 10,000 for tests",
-            "Fashion-MNIST, Xiao et al. 2017", licence="MIT"),
+            "Fashion-MNIST, Xiao et al. 2017", licence="MIT", shape=(28, 28)),
     _online("gas-drift", 1476, 13_910, 128, 6, "time (ten batches)", "UCI Gas Sensor Array Drift",
             _UCI + "224/gas+sensor+array+drift+dataset", _CC, target="Class"),
     _online("higgs", 45570, 11_000_000, 28, 2, "random (simulated)", "UCI HIGGS, Baldi et al. 2014",

@@ -7,7 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from zipfile import BadZipFile
 
+from msgspec.structs import replace
+
 from thalweg.core.params import flag, shown
+from thalweg.core.schema import Schema
 from thalweg.streams.catalogue import DATASETS, Dataset
 from thalweg.streams.download import Watch, checksum, describe, fetch
 
@@ -25,11 +28,14 @@ _MOST_CELLS = 10_000_000  # a sparse matrix with more cells gives sparse rows
 def load_dataset(
     name: str, limit: int | None = None, *, download: bool = False, sparse: bool | None = None, **options: Any
 ) -> "FileStream | ArrayStream":
-    """Open a data set by name; options are those of the stream that reads it, such as ``drop``.
+    """Open a data set by name; options are those of the stream that reads it, such as ``drop`` or ``order``.
 
     download: get it from OpenML where it is not there yet. Nothing is ever downloaded without this.
     sparse: give sparse rows (a SciPy ``csr_array``) or dense ones; None: sparse ones where the file (.npz, .libsvm)
     holds them and they would be more than ten million numbers as dense ones.
+
+    Images (``digits``, ``mnist``, ``fashion-mnist``, ``cifar10``) are rows of all their values, line by line, the
+    colours of a pixel side by side. The schema has their shape and their classes, ``white`` is the highest value.
 
     >>> load_dataset("electrcity")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
@@ -40,6 +46,8 @@ def load_dataset(
     flag("download", download)
     if sparse is not None:
         flag("sparse", sparse)
+    if dataset.package:
+        return _from_array(dataset, *_digits(), limit, options | ({} if sparse is None else {"sparse": sparse}))
     path = get_dataset(name) if download and find_file(dataset) is None else dataset_path(name)
     if path.suffix in (".npz", ".libsvm"):
         wide = dataset.sparse and dataset.rows * dataset.features > _MOST_CELLS
@@ -50,8 +58,11 @@ def load_dataset(
         return _from_npz(dataset, path, limit, options)
     from thalweg.streams.files import open_file
 
-    stream = open_file(path, **_columns(dataset, path) | {"limit": limit} | options)
-    stream.name = dataset.name
+    options = _columns(dataset, path) | {"limit": limit} | options
+    stream = open_file(path, **options)
+    if dataset.shape and "schema" not in options:  # the columns of a table are the pixels of an image
+        stream = open_file(path, **options | {"schema": replace(stream.schema, shape=dataset.shape)})
+    stream.name, stream.white = dataset.name, dataset.white
     return stream
 
 
@@ -107,6 +118,8 @@ def dataset_path(name: str) -> Path:
     path = find_file(dataset)
     if path is not None:
         return path
+    if dataset.package:
+        raise FileNotFoundError(f"data set {name!r} has no file: load_dataset reads it from {dataset.package}")
     first, *others = dataset.files
     stem = first.removesuffix(Path(first).suffix)
     if others:
@@ -210,8 +223,6 @@ def _columns(dataset: Dataset, path: Path) -> dict[str, Any]:
 def _from_npz(dataset: Dataset, path: Path, limit: int | None, options: dict[str, Any]) -> "ArrayStream":
     import numpy as np
 
-    from thalweg.streams.memory import ArrayStream
-
     try:
         with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
             y = arrays["y"].astype(np.int64)
@@ -220,10 +231,29 @@ def _from_npz(dataset: Dataset, path: Path, limit: int | None, options: dict[str
             from scipy.sparse import load_npz
 
             X = load_npz(path)
-        else:
-            X = X.reshape(len(X), -1)
     except (OSError, ValueError, KeyError, EOFError, BadZipFile):
         raise ValueError(f"{path.name} must be an NPZ file with X and y: it is none, or damaged, or cut off") from None
+    return _from_array(dataset, X, y, limit, options)
+
+
+def _from_array(dataset: Dataset, X: Any, y: Any, limit: int | None, options: dict[str, Any]) -> "ArrayStream":
+    """Give records in memory; images with their shape, classes and scale."""
+    import numpy as np
+
+    from thalweg.streams.memory import ArrayStream
+
+    if len(X.shape) > 2:
+        options = {"schema": Schema.tensor(X.shape[1:], classes=np.unique(y).tolist())} | options
     stream = ArrayStream(X, y, limit=limit, **options)
-    stream.name = dataset.name
+    stream.name, stream.white = dataset.name, dataset.white
     return stream
+
+
+def _digits() -> tuple[Any, Any]:
+    """Give the images of handwritten digits that come with scikit-learn, and what they show."""
+    try:
+        from sklearn.datasets import load_digits
+    except ImportError:
+        raise ImportError("data set 'digits' comes with scikit-learn: pip install scikit-learn") from None
+    found = load_digits()
+    return found.images.astype("uint8"), found.target

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from thalweg.core import door
 from thalweg.core.chunk import Chunk
 from thalweg.core.labels import Labels
-from thalweg.core.params import flag, shown
+from thalweg.core.params import choice, flag, shown, whole
 from thalweg.core.protocols import State
 from thalweg.core.schema import Schema
 from thalweg.streams.columns import label_array, listed, refuse_schema, seconds
@@ -17,18 +17,24 @@ from thalweg.streams.source import Source, csr
 
 @final
 class ArrayStream(Source):
-    """The rows of an array, a SciPy sparse matrix or a frame (pandas, polars, Arrow), in order.
+    """The rows of an array, a SciPy sparse matrix or a frame (pandas, polars, Arrow), one after another.
 
     Nothing is copied as a whole. Chunks are copies: whoever changes one leaves the array as it is.
 
-    X: rows; integers are kept as they are and become float64 as they are read. y: a label for each row, or the name
-    of the frame's column with the labels. schema: features and classes that are known beforehand.
-    time, label_time: when each record, or its label, was seen; numbers are seconds. limit: rows, None: all.
-    sparse: give sparse rows, or dense ones, whatever X is; None: sparse where X is.
+    X: rows, or tensors (n, N1, …, NL), which become rows of all their values; integers are kept as they are and become
+    float64 as they are read. y: a label for each row, or the name of the frame's column with the labels.
+    schema: features and classes that are known beforehand. time, label_time: when each record, or its label, was seen;
+    numbers are seconds. limit: rows, None: all. sparse: give sparse rows, or dense ones, whatever X is; None: sparse
+    where X is. order: "given"; "shuffled"; or "incremental", shuffled so that a class after another joins those that
+    are there already, at its ``drifts``. seed: of the order.
 
     >>> stream = ArrayStream([[1.0, 2.0], [3.0, 4.0]], ["no", "yes"])
     >>> stream.read(1).y.tolist(), stream.read(5).X.tolist(), stream.read(1)
     (['no'], [[3.0, 4.0]], None)
+    >>> images = np.zeros((9, 8, 8), dtype=np.uint8)
+    >>> stream = ArrayStream(images, [0, 1, 2] * 3, order="incremental")
+    >>> stream.schema.shape, stream.take(9).X.shape
+    ((8, 8), (9, 64))
     """
 
     def __init__(
@@ -41,7 +47,12 @@ class ArrayStream(Source):
         label_time: Any = None,
         limit: int | None = None,
         sparse: bool | None = None,
+        order: str = "given",
+        seed: int = 1,
     ) -> None:
+        choice("order", order, ("given", "shuffled", "incremental"))
+        whole("seed", seed, least=0)
+        self.order, self.seed = order, seed
         self._set_limit(limit)
         refuse_schema(schema)
         self.sparse = door.is_sparse(X)
@@ -51,8 +62,10 @@ class ArrayStream(Source):
         if isinstance(y, str):
             X, y = _apart(X, y)
         self._schema: Schema
-        if type(X) is np.ndarray and X.dtype.kind in "biu" and X.ndim == 2 and schema is None:
-            self.X, self._schema = X, Schema.numeric(X.shape[1])
+        plain = schema is None or not schema.nominal_codes
+        if type(X) is np.ndarray and X.dtype.kind in "biu" and X.ndim >= 2 and 0 not in X.shape and plain:
+            _, self._schema = door.rows(X[:1], schema, missing=True, learning=True)
+            self.X = X if X.ndim == 2 else X.reshape(len(X), -1)
         else:
             self.X, self._schema = door.rows(X, schema, missing=True, learning=True, sparse=True)
         if self.sparse and self._schema.nominal_codes:
@@ -61,9 +74,10 @@ class ArrayStream(Source):
         self.y = label_array(y)
         if len(self.y) != n:
             raise ValueError(f"y must hold a label for each of the {n} rows of X, got {len(self.y)}")
-        Labels(self._schema.classes).read(self.y)
+        codes, _ = Labels(self._schema.classes).read(self.y)
         self.time = _times(time, "time", n)
         self.label_time = _times(label_time, "label_time", n)
+        self._order, self._drifts = _ordered(order, int(seed), codes)
         self._at = 0
 
     @property
@@ -76,13 +90,19 @@ class ArrayStream(Source):
         """How many records there are from the start to the end."""
         return len(self.y) if self._limit is None else min(len(self.y), self._limit)
 
+    @property
+    def drifts(self) -> tuple[int, ...]:
+        """Where a class joins, in the order "incremental"."""
+        return tuple(d for d in self._drifts if d < self.rows)
+
     def _start(self) -> None:
         self._at = 0
 
     def _next(self, n: int) -> Chunk | None:
         if self._at >= len(self.y):
             return None
-        part = slice(self._at, self._at + n)
+        part: Any = slice(self._at, self._at + n)
+        part = part if self._order is None else self._order[part]
         times = (None if t is None else t[part].copy() for t in (self.time, self.label_time))
         chunk = Chunk(self._taken(self.X[part]), self.y[part].copy(), None, *times)
         self._at += len(chunk)
@@ -103,6 +123,19 @@ class ArrayStream(Source):
 
     def __repr__(self) -> str:
         return f"ArrayStream({len(self.y)} rows × {self._schema.n_features} features)"
+
+
+def _ordered(order: str, seed: int, codes: NDArray[np.int64]) -> tuple[NDArray[np.int64] | None, list[int]]:
+    """Give the rows in the order in which they are read (None: as they are), and where a class joins."""
+    if order == "given" or not len(codes):
+        return None, []
+    moments = np.random.default_rng(seed).random(len(codes))
+    if order == "shuffled":
+        return np.argsort(moments, kind="stable"), []
+    joins = codes / (int(codes.max()) + 1)  # a record of class c comes at any time from c / classes on
+    rows = np.argsort(joins + (1.0 - joins) * moments, kind="stable")
+    firsts = np.unique(codes[rows], return_index=True)[1]
+    return rows, sorted(set(firsts.tolist()) - {0})
 
 
 def _apart(X: Any, target: str) -> tuple[Any, Any]:

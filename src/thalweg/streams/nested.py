@@ -225,6 +225,9 @@ def refuse_different(first: Schema, other: Schema, names: tuple[str, str]) -> No
             raise ValueError(
                 f"{one} and {two} must know the values of nominal feature {a.name!r} beforehand: give both a schema"
             )
+    if (first.shape, first.rank) != (other.shape, other.rank):
+        want, got = (f"shape {s.shape} and rank {s.rank}" for s in (first, other))
+        raise ValueError(f"{two} must have records of {want} as {one} has, got {got}")
     if first.classes != other.classes:
         raise ValueError(f"{two} must have the classes {first.classes!r} of {one}, got {other.classes!r}")
 

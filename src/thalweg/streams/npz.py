@@ -45,7 +45,7 @@ class _Member:
 
 @final
 class NPZStream(BlockStream):
-    """The rows of an .npz file with the arrays X (of any shape: a record is flattened) and y, in order.
+    """The rows of an .npz file with the arrays X (tensors are flattened, the schema has their shape) and y, in order.
 
     A CSR matrix as SciPy saves it (data, indices, indptr, shape), with y beside it, gives dense rows, or sparse ones
     with sparse=True. path: the file. target: the name of the array with the labels. schema: features that are known
@@ -82,6 +82,7 @@ class NPZStream(BlockStream):
         self._set_limit(limit)
         self.target = target
         self._name = self.name = Path(self.path).name
+        shape: tuple[int, ...] = ()
         try:
             with zipfile.ZipFile(self.path) as archive:
                 names = [n.removesuffix(".npy") for n in archive.namelist()]
@@ -102,6 +103,7 @@ class NPZStream(BlockStream):
                 else:
                     member = _Member(archive, "X")
                     rows, width = member.shape[0] if member.shape else 0, member._width
+                    shape = member.shape[1:]
                     if member.dtype.kind not in "biuf" or len(member.shape) < 2 or width < 1:
                         raise _WrongError(f"must have rows of numbers in X, got {member.dtype} {member.shape}")
         except _WrongError as error:
@@ -121,7 +123,7 @@ class NPZStream(BlockStream):
         if schema is not None and schema.n_features != width:
             raise ValueError(f"schema must have the {width} features of {self._name}, got {schema.n_features}")
         self._given_schema = schema
-        self._schema = schema or Schema.numeric(width)
+        self._schema = schema or (Schema.tensor(shape) if len(shape) > 1 else Schema.numeric(width))
         self._unlabelled = np.isnan(self._y) if self._y.dtype.kind == "f" else np.zeros(rows, dtype=np.bool_)
         self._foreign = np.zeros(rows, dtype=np.bool_)
         if self._schema.classes is not None:

@@ -27,6 +27,8 @@ class Source(ABC):
 
     name: str | None = None
     """What the stream is called in tables and pictures, where it has a name of its own."""
+    white: float | None = None
+    """The highest value that a pixel may have, where the records are images of a known scale from 0."""
     sparse: bool = False
     """Are the rows of its chunks a ``scipy.sparse.csr_array``?"""
     _limit: int | None = None

@@ -1,41 +1,46 @@
 """A stream of tensors in factor form: two classes whose factors have Gamma entries, and a drift."""
 
-from collections.abc import Mapping
 from typing import Any, final
 
 import numpy as np
-from numpy.typing import NDArray
 
-from thalweg.core.params import Parametrised, choice, flag, number, shown, whole
+from thalweg.core.chunk import Chunk
+from thalweg.core.params import choice, flag, number, shown, whole
 from thalweg.core.protocols import State
+from thalweg.core.schema import Schema
 from thalweg.jit.random import seeded
+from thalweg.streams.source import Source
 from thalweg.tensors import sim_tensor_jit as jit
-from thalweg.tensors.forms import LARGEST_DENSE, CPTensors, Floats, Ints, Tensors
+from thalweg.tensors.forms import LARGEST_DENSE, CPTensors, Floats, Ints, Tensors, tensors_from
 
 DRIFTS = ("none", "gradual", "incremental", "sudden")
 LEAST_FACTOR, MOST_FACTOR = 1.2, 1.8
 
 
 @final
-class SimTensor(Parametrised):
+class SimTensor(Source):
     """Tensors of CP rank r; the entries of their factors are Gamma(shape, 1), the shape tells the class.
 
-    order: modes. size: of each mode. rank: r. n: tensors in all. drift: "none", "gradual", "incremental" or "sudden".
+    order: modes. size: of each mode. rank: r. drift: "none", "gradual", "incremental" or "sudden".
     shapes: of the two classes, at first. n_drifts: changes, equally spaced; at each both shapes are multiplied by one
     number from [1.2, 1.8], or divided by it. width: of a gradual or incremental change, as a share of the tensors
     between two changes. mode: "iid", factors drawn afresh; "template", each class has factors of its own, drawn at
     each change, and a tensor multiplies them by Gamma(5, 1/5) noise. swap_labels: a change swaps the labels and
     nothing else. form: "cp", or "dense" for tensors of up to ten million values. preset "simtensor": the shapes are
-    0.1 + 0.1 |N(0, 1)| and the entries 100 times smaller, as in that tool; ``shapes`` is not used.
+    0.1 + 0.1 |N(0, 1)| and the entries 100 times smaller, as in that tool; ``shapes`` is not used. limit: tensors in
+    all, over which the changes are spread.
 
-    A gradual change has its middle at the position in ``drifts``, an incremental one begins there.
+    A gradual change has its middle at the position in ``drifts``, an incremental one begins there. A row holds the
+    weights and factors of a tensor, as the schema's rank says, or all its values (form "dense"); ``read_tensors`` gives
+    tensors.
 
     H. Fanaee-T, J. Gama, "SimTensor: a synthetic tensor data generator", 2016.
 
-    >>> stream = SimTensor(order=4, size=10, n=1000, drift="sudden")
-    >>> tensors, labels = stream.read(100)
-    >>> tensors.shape, len(labels), stream.drifts
-    ((10, 10, 10, 10), 100, (250, 500, 750))
+    >>> stream = SimTensor(order=4, size=10, limit=1000, drift="sudden")
+    >>> stream.schema.shape, stream.schema.rank, stream.drifts
+    ((10, 10, 10, 10), 3, (250, 500, 750))
+    >>> stream.read(100).X.shape, stream.read_tensors(100)[0].shape
+    ((100, 123), (10, 10, 10, 10))
     """
 
     def __init__(
@@ -44,7 +49,6 @@ class SimTensor(Parametrised):
         order: int = 3,
         size: int = 100,
         rank: int = 3,
-        n: int = 2_000_000,
         drift: str = "none",
         shapes: tuple[float, float] = (2.0, 3.0),
         n_drifts: int = 3,
@@ -54,17 +58,18 @@ class SimTensor(Parametrised):
         swap_labels: bool = False,
         preset: str = "ours",
         seed: int = 1,
+        limit: int = 100_000,
     ) -> None:
         whole("order", order, least=1, most=32)
         whole("size", size, least=1)
         whole("rank", rank, least=1)
-        whole("n", n, least=1)
         choice("drift", drift, DRIFTS)
         if not isinstance(shapes, (tuple, list)) or len(shapes) != 2:
             raise ValueError(f"shapes must be two numbers above 0, got {shown(shapes)}")
         for shape in shapes:
             number("each of shapes", shape, above=0)
-        whole("n_drifts", n_drifts, least=0, below=n)
+        whole("limit", limit, least=1)
+        whole("n_drifts", n_drifts, least=0, below=limit)
         number("width", width, above=0, most=1)
         choice("mode", mode, ("iid", "template"))
         choice("form", form, ("cp", "dense"))
@@ -73,14 +78,24 @@ class SimTensor(Parametrised):
         flag("swap_labels", swap_labels)
         choice("preset", preset, ("ours", "simtensor"))
         whole("seed", seed, least=0)
-        self.order, self.size, self.rank, self.n, self.drift, self.shapes = order, size, rank, n, drift, shapes
+        self._set_limit(limit)
+        self.order, self.size, self.rank, self.drift, self.shapes = order, size, rank, drift, shapes
         self.n_drifts, self.width, self.mode, self.form, self.seed = n_drifts, width, mode, form, seed
         self.swap_labels, self.preset = swap_labels, preset
         self._scale = 0.01 if preset == "simtensor" else 1.0
-        self._segment = n / (n_drifts + 1)
+        self._segment = limit / (n_drifts + 1)
         self._shapes = self._concepts()
         self._templates = self._drawn()
-        self._random, self._given = seeded(seed, 1), 0
+        self._schema: Schema | None = None
+        self.restart()
+
+    @property
+    def schema(self) -> Schema:
+        """Tensors, two classes."""
+        if self._schema is None:  # a million values take a while
+            shape, rank = (self.size,) * self.order, None if self.form == "dense" else self.rank
+            self._schema = Schema.tensor(shape, classes=(0, 1), rank=rank)
+        return self._schema
 
     @property
     def drifts(self) -> tuple[int, ...]:
@@ -90,38 +105,47 @@ class SimTensor(Parametrised):
         return tuple(int(self._segment * c) for c in range(1, self.n_drifts + 1))
 
     @property
+    def widths(self) -> tuple[float, ...]:
+        """How many tensors each of the drifts takes around its position."""
+        return (self._width if self.drift == "gradual" else 1.0,) * len(self.drifts)
+
+    @property
     def concepts(self) -> Floats:
         """The shapes of both classes, one row for each concept."""
         return self._shapes.copy()
 
-    def read(self, n: int) -> tuple[Tensors, Ints] | None:
-        """Give up to n next tensors and their labels, 0 or 1; None: the stream has ended."""
-        whole("n", n, least=1)
-        n = min(n, self.n - self._given)
-        if n == 0:
+    @property
+    def _width(self) -> float:
+        return float(self.width * self._segment)
+
+    def read_tensors(self, n: int) -> tuple[Tensors, Ints] | None:
+        """Give up to n next tensors, ``CPTensors`` or an array, and their labels; None: the stream has ended."""
+        chunk = self.read(n)
+        if chunk is None:
             return None
+        return tensors_from(chunk.X, self.schema, (self.size,) * self.order), chunk.y
+
+    def _start(self) -> None:
+        self._random = seeded(self.seed, 1)
+
+    def _next(self, n: int) -> Chunk:
         routine: Any = jit.draw_tensors
-        columns, y = np.empty((n, self.order, self.rank, self.size)), np.empty(n, dtype=np.int64)
-        width = max(1e-9, float(self.width * self._segment))
+        weights, y = np.ones((n, self.rank)), np.empty(n, dtype=np.int64)
+        columns = np.empty((n, self.order, self.rank, self.size))
         routine(
-            self._random, self._given, np.array(self.drifts, dtype=np.float64), width, DRIFTS.index(self.drift),
+            self._random, self._given, np.array(self.drifts, dtype=np.float64), self._width, DRIFTS.index(self.drift),
             self._shapes, self._scale, self._templates, bool(self.swap_labels), columns, y,
         )  # fmt: skip
-        self._given += n
-        tensors = CPTensors.from_columns(np.ones((n, self.rank)), columns, (self.size,) * self.order)
-        return (tensors.dense() if self.form == "dense" else tensors), y
+        if self.form == "cp":
+            return Chunk(np.concatenate([weights, columns.reshape(n, -1)], axis=1), y)
+        tensors = CPTensors.from_columns(weights, columns, (self.size,) * self.order)
+        return Chunk(tensors.dense().reshape(n, -1), y)
 
-    def restart(self) -> None:
-        """Go back to the first tensor."""
-        self._random, self._given = seeded(self.seed, 1), 0
+    def _tables(self) -> State:
+        return {"random": self._random}
 
-    def state(self) -> State:
-        """Copy out the position."""
-        return {"random": self._random.copy(), "given": np.array([self._given], dtype=np.int64)}
-
-    def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
-        """Continue from what ``state`` gave."""
-        self._random, self._given = state["random"].copy(), int(state["given"][0])
+    def _adopt(self, tables: State, given: int) -> None:
+        self._random = tables["random"]
 
     def _concepts(self) -> Floats:
         """Draw the shapes of every concept, from a generator of their own."""

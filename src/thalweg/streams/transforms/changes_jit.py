@@ -40,6 +40,18 @@ def recur(random: Seeds, given: int, period: int, width: float, concepts: int, w
 
 
 @compiled
+def advance(random: Seeds, given: int, positions: Floats, width: float, steps: Ints) -> None:
+    """Say for each of the next rows how many of the changes it has come through; width 0: each at once."""
+    for r in range(len(steps)):
+        t = float(given + r + 1)
+        u = uniform(random, False)
+        steps[r] = 0
+        for position in positions:
+            if t > position if width == 0.0 else u <= _progress(t, position, width):
+                steps[r] += 1
+
+
+@compiled
 def flip(random: Seeds, noise: float, classes: int, codes: Ints) -> None:
     """Put another class in the place of a label, each of the others equally likely."""
     for r in range(len(codes)):

@@ -1,0 +1,178 @@
+"""Images that change: turned, blurred, in other colours, or under other names."""
+
+from collections.abc import Callable
+from functools import partial
+from itertools import pairwise
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thalweg.core.chunk import Chunk
+from thalweg.core.names import parse
+from thalweg.core.params import choice, number, shown, whole
+from thalweg.core.protocols import Stream
+from thalweg.streams.datasets import load_dataset
+from thalweg.streams.nested import changes, codes_of, is_dense, is_stream, known_classes
+from thalweg.streams.transforms.around import Around
+from thalweg.streams.transforms.changes_jit import advance
+
+Floats = NDArray[np.float64]
+
+CHANGES = ("rotate", "blur", "invert", "recolour", "relabel")
+
+
+@final
+class ImageDrift(Around):
+    """Another stream's images, changed from a position on, and once more from each further one.
+
+    stream: of images, height × width or height × width × colours, read from where it is; or the name of a data set,
+    such as "digits" or "mnist(order=shuffled)". change: "rotate", by ``degrees`` against the clock; "blur", by a
+    Gaussian of ``sigma`` pixels; "invert", ``white`` becomes 0 and 0 becomes white; "recolour", each colour becomes the
+    next one; "relabel", each class gets the name of the next one, and the images stay; or a tuple, one for each
+    position. at: how many images come before the change, or a tuple of such numbers, in order. width: 0, at once;
+    above it, how long the change takes: the chance of an image to have come through it follows the sigmoid of
+    ``DriftStream``. white: the highest value of a pixel; None: what the stream says. limit: images, None: until the
+    stream ends.
+
+    >>> from thalweg import ArrayStream
+    >>> images = np.arange(4 * 9).reshape(4, 3, 3)
+    >>> stream = ImageDrift(stream=ArrayStream(images, [0, 1, 0, 1]), change="rotate", at=2)
+    >>> turned = stream.take(4).X.reshape(4, 3, 3)
+    >>> bool((turned[:2] == images[:2]).all()), bool((turned[2:] == np.rot90(images[2:], axes=(1, 2))).all())
+    (True, True)
+    >>> stream.drifts
+    (2,)
+    """
+
+    def __init__(
+        self,
+        *,
+        stream: Stream | str = "digits",
+        change: str | tuple[str, ...] = "rotate",
+        at: int | tuple[int, ...] = 900,
+        width: float = 0,
+        degrees: float = 90.0,
+        sigma: float = 1.0,
+        white: float | None = None,
+        seed: int = 1,
+        limit: int | None = None,
+    ) -> None:
+        self.change, self.at, self.width, self.degrees, self.sigma = change, at, width, degrees, sigma
+        self.seed, self._named = seed, stream
+        self._positions = _positions(at)
+        number("width", width, least=0)
+        number("degrees", degrees)
+        number("sigma", sigma, above=0)
+        words = change if isinstance(change, (tuple, list)) else (change,) * len(self._positions)
+        for word in words:
+            choice("change", word, CHANGES)
+        if len(words) != len(self._positions):
+            raise ValueError(f"change must be one of {', '.join(CHANGES)}, or one for each of at, got {shown(change)}")
+        found = _opened(stream) if isinstance(stream, str) else stream
+        is_stream("stream", found)
+        is_dense("stream", found)
+        self._shape = _image_shape(found)
+        self._given_white = white
+        self.white = getattr(found, "white", None) if white is None else white
+        self._steps = [self._step(word, found) for word in words]
+        self._surround(found, limit)
+        self.name = getattr(found, "name", None)
+        self.restart()
+
+    def _param(self, name: str) -> Any:
+        return {"stream": self._named, "white": self._given_white}.get(name, getattr(self, name))
+
+    def _changes(self) -> dict[int, float]:
+        return changes(self.stream) | dict.fromkeys(self._positions, max(1.0, float(self.width)))
+
+    def _changed(self, chunk: Chunk) -> Chunk:
+        steps = np.empty(len(chunk), dtype=np.int64)
+        advance(self._random, self._given, np.array(self._positions, dtype=np.float64), float(self.width), steps)
+        if not steps.any():
+            return chunk
+        X, y = chunk.X.copy(), chunk.y.copy()
+        for i, step in enumerate(self._steps):
+            rows = steps > i
+            if rows.any():
+                images, y[rows] = step(X[rows].reshape(-1, *self._shape), y[rows])
+                X[rows] = images.reshape(len(images), -1)
+        return Chunk(X, y, chunk.w, chunk.time, chunk.label_time)
+
+    def _step(self, word: str, stream: Stream) -> "_Step":
+        """Give what a change does to images and labels."""
+        if word == "rotate":
+            return partial(_rotate, float(self.degrees))
+        if word == "blur":
+            return partial(_blur, float(self.sigma))
+        if word == "invert":
+            if self.white is None:
+                raise ValueError("white must be the highest value of a pixel where change is 'invert', got None")
+            number("white", self.white, above=0)
+            return partial(_invert, float(self.white))
+        if word == "recolour":
+            if len(self._shape) != 3:
+                raise ValueError(f"stream must have images with colours to recolour, got shape {self._shape}")
+            return _recolour
+        return partial(_relabel, known_classes(stream))
+
+
+_Step = Callable[[Floats, NDArray[Any]], tuple[Floats, NDArray[Any]]]
+
+
+def _rotate(degrees: float, images: Floats, y: NDArray[Any]) -> tuple[Floats, NDArray[Any]]:
+    """Turn images against the clock, whole quarters to the bit, else with values in between; corners become 0."""
+    height, width = images.shape[1:3]
+    quarters, rest = divmod(degrees, 90.0)
+    if rest == 0.0 and (height == width or quarters % 2 == 0):
+        return np.rot90(images, int(quarters) % 4, axes=(1, 2)), y
+    from scipy.ndimage import rotate
+
+    return rotate(images, degrees, axes=(1, 2), reshape=False, order=1), y
+
+
+def _blur(sigma: float, images: Floats, y: NDArray[Any]) -> tuple[Floats, NDArray[Any]]:
+    from scipy.ndimage import gaussian_filter
+
+    return gaussian_filter(images, sigma, axes=(1, 2), mode="nearest"), y
+
+
+def _invert(white: float, images: Floats, y: NDArray[Any]) -> tuple[Floats, NDArray[Any]]:
+    return white - images, y
+
+
+def _recolour(images: Floats, y: NDArray[Any]) -> tuple[Floats, NDArray[Any]]:
+    return np.roll(images, 1, axis=3), y
+
+
+def _relabel(classes: tuple[Any, ...], images: Floats, y: NDArray[Any]) -> tuple[Floats, NDArray[Any]]:
+    codes = (codes_of(y, classes) + 1) % len(classes)
+    return images, np.array(classes, dtype=object if y.dtype == object else None)[codes]
+
+
+def _positions(at: Any) -> list[int]:
+    """Let positions in: a whole number, or several that rise."""
+    values = list(at) if isinstance(at, (tuple, list)) else [at]
+    for value in values:
+        whole("at", value, least=0)
+    if not values or any(b <= a for a, b in pairwise(values)):
+        raise ValueError(f"at must be a whole number, or several that rise, got {shown(at)}")
+    return [int(value) for value in values]
+
+
+def _opened(text: str) -> Stream:
+    """Open a data set by ``name(option=value)``."""
+    try:
+        name, options = parse(text)
+        return load_dataset(name, **options)
+    except (ValueError, TypeError) as error:
+        raise ValueError(f"stream must be a stream, or the name of a data set: {error}") from None
+
+
+def _image_shape(stream: Stream) -> tuple[int, ...]:
+    """Refuse a stream of anything but images."""
+    schema = stream.schema
+    if schema.shape is None or schema.rank is not None or len(schema.shape) not in (2, 3):
+        got = f"rows of {schema.n_features} features" if schema.shape is None else f"shape {schema.shape}"
+        raise ValueError(f"stream must have images, height × width or height × width × colours, got {got}")
+    return schema.shape
