@@ -15,7 +15,7 @@ _LEGEND = """
 where: the folder that THALWEG_DATA names, the cache, or
   download: thalweg data get NAME brings it from OpenML,
   own: bring it yourself; thalweg data path NAME says from where,
-  scikit-learn: comes with that package."""
+  package: comes with scikit-learn."""
 
 Name = Annotated[str, typer.Argument(help="A data set's name; see thalweg data list.")]
 
@@ -111,4 +111,4 @@ def _where(dataset: "Dataset") -> str:
     found = find_file(dataset)
     if found is not None:
         return next(kind for kind, folder in folders().items() if folder == found.parent)
-    return dataset.package or ("download" if dataset.openml else "own")
+    return "package" if dataset.package else "download" if dataset.openml else "own"

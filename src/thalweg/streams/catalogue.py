@@ -136,7 +136,7 @@ _HERE = (
         openml=OpenML(1596),
     ),
     Dataset(
-        "digits", "", 1_797, 64, 10, "as in UCI: digit after digit, writer after writer",
+        "digits", "", 1_797, 64, 10, "as in UCI",
         "UCI Optical Recognition of Handwritten Digits, the test part, as scikit-learn has it",
         _UCI + "80/optical+recognition+of+handwritten+digits", _CC,
         package="scikit-learn", shape=(8, 8), white=16.0,
