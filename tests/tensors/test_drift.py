@@ -35,7 +35,7 @@ def written_out(tensors):
 
 
 def small(n=500, drift="sudden", seed=3):
-    return SimTensor(order=3, size=5, n=n, drift=drift, n_drifts=1, seed=seed).read(n)[0]
+    return SimTensor(order=3, size=5, limit=n, drift=drift, n_drifts=1, seed=seed).read_tensors(n)[0]
 
 
 def same(a, b):
@@ -187,8 +187,8 @@ def hits(order, drift, within, n, width, norm=True):
     """For each of a few changes: was it found in time?"""
     found = []
     for seed in range(1, 13):
-        stream = SimTensor(order=order, size=20, n=n, drift=drift, n_drifts=1, width=width, seed=seed)
-        levels = TensorDriftDetector(norm=norm).update(stream.read(n)[0])
+        stream = SimTensor(order=order, size=20, limit=n, drift=drift, n_drifts=1, width=width, seed=seed)
+        levels = TensorDriftDetector(norm=norm).update(stream.read_tensors(n)[0])
         at = np.flatnonzero(levels == 2)
         (change,) = stream.drifts
         assert (at >= change).all(), "a false drift"

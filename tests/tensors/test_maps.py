@@ -136,7 +136,7 @@ def test_huge_and_tiny_values_give_finite_features(name):
 
 @pytest.mark.parametrize("name", MAPS)
 def test_order_15_is_never_written_out(name):
-    X, _ = SimTensor(order=15, n=120).read(120)
+    X, _ = SimTensor(order=15, limit=120).read_tensors(120)
     F = MAPS[name]().fit(X[:60]).learn(X[60:]).transform(X)
     assert np.isfinite(F).all()
     assert F.std(axis=0).max() > 0

@@ -11,7 +11,7 @@ from thalweg.core.schema import Schema
 from thalweg.jit.random import seeded
 from thalweg.streams.source import Source
 from thalweg.tensors import sim_tensor_jit as jit
-from thalweg.tensors.forms import LARGEST_DENSE, CPTensors, Floats, Ints, Tensors, tensors_from
+from thalweg.tensors.forms import LARGEST_DENSE, CPTensors, Floats, Ints
 
 DRIFTS = ("none", "gradual", "incremental", "sudden")
 LEAST_FACTOR, MOST_FACTOR = 1.2, 1.8
@@ -118,12 +118,14 @@ class SimTensor(Source):
     def _width(self) -> float:
         return float(self.width * self._segment)
 
-    def read_tensors(self, n: int) -> tuple[Tensors, Ints] | None:
+    def read_tensors(self, n: int) -> tuple[CPTensors | Floats, Ints] | None:
         """Give up to n next tensors, ``CPTensors`` or an array, and their labels; None: the stream has ended."""
         chunk = self.read(n)
         if chunk is None:
             return None
-        return tensors_from(chunk.X, self.schema, (self.size,) * self.order), chunk.y
+        if self.form == "cp":
+            return CPTensors.from_rows(chunk.X, self.schema), chunk.y
+        return chunk.X.reshape(-1, *(self.size,) * self.order), chunk.y
 
     def _start(self) -> None:
         self._random = seeded(self.seed, 1)
