@@ -35,16 +35,17 @@ def respond(
     X: Floats, which: Ints, height: int, width: int, modes: Floats, colours: Floats, filters: Ints, gains: Floats,
     cuts: Ints, floor: Floats, out: Floats,
 ) -> None:  # fmt: skip
-    """Write the pooled responses of the images X[which] to the rows of ``out`` of the same numbers."""
+    """Write the pooled responses of image X[which[j]] to out[j]."""
     C, s, F, G = len(colours), modes.shape[1], len(filters), cuts.shape[1] - 1
     h, w = height - s + 1, width - s + 1
     planes = np.empty((C, height, width))
     mixed = np.empty((C, s, h, width))
     mean, scale, line = np.empty((h, w)), np.empty((h, w)), np.empty(w)
     sums, squares, plus, minus = np.empty(width), np.empty(width), np.empty(w), np.empty(w)
-    for m in which:
-        mix_channels(X[m], colours, planes)
-        measure(X[m], C, s, floor[0], sums, squares, mean, scale)
+    for j in range(len(which)):
+        x = X[which[j]]
+        mix_channels(x, colours, planes)
+        measure(x, C, s, floor[0], sums, squares, mean, scale)
         for c in range(C):
             for i in range(s):
                 mix_rows(planes[c], modes[0, i], mixed[c, i])
@@ -58,7 +59,7 @@ def respond(
                     for v in range(w):
                         plus[v] += max(line[v], 0.0)
                         minus[v] += max(-line[v], 0.0)
-                pool(plus, minus, cuts, g, f, F, out[m])
+                pool(plus, minus, cuts, g, f, F, out[j])
 
 
 @called

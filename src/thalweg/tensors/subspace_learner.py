@@ -1,0 +1,340 @@
+"""What ``SubspaceTree`` and ``SubspaceForest`` share: tensors to residuals, residuals to trees, and a new start at a drift."""
+
+from abc import abstractmethod
+from typing import Any
+
+import numpy as np
+
+from thalweg.core import params
+from thalweg.core.classifier import Floats, Ints
+from thalweg.core.protocols import State
+from thalweg.core.schema import Schema
+from thalweg.detectors.by_name import make_detector
+from thalweg.detectors.detector import Detector
+from thalweg.jit.random import seeded
+from thalweg.tensors import subspace_jit as jit
+from thalweg.tensors.front import Front
+from thalweg.tensors.learner import Shape, TensorClassifier, check_shape
+from thalweg.tensors.patches import PatchFeatures, has_patches
+from thalweg.tensors.subspaces import ClassSubspaces
+from thalweg.trees.binned import BinnedTrees
+
+ROWS, KEPT, SAMPLED, DRIFTS, GROWN = range(5)
+"""Places in ``head``: rows learned; kept for the front; sampled for the trees; drifts; are there trees?"""
+MOST_FEATURES = 32
+"""Residuals to so many classes are features of the trees."""
+ANSWERS = ("subspaces", "trees", "both")
+_FIRST_SHARPNESS = 3.0
+_TREE = "tree_"
+_TABLES = ("head", "gauge", "drift", "kept", "kept_codes", "kept_weights", "sample", "sample_codes", "sample_weights",
+           "typical")  # fmt: skip
+
+_begin: Any = jit.begin
+_judge: Any = jit.judge
+_features: Any = jit.features
+_draw: Any = jit.draw
+
+
+class SubspaceLearner(TensorClassifier):
+    """Class subspaces, trees on the residuals to them, and a choice between the two; see ``SubspaceTree``."""
+
+    bounded = True
+
+    __slots__ = ("_detector_rules", "_front", "_own", "_seeds", "_spaces", "_trees")
+
+    shape: Shape | None
+    patches: bool | str
+    dimension: int
+    rank: int
+    softness: float
+    window: float
+    warmup: int
+    grace_period: float
+    max_leaves: int
+    drift: str | Detector | None
+    seed: int
+
+    def _let_in(self) -> None:
+        """Refuse parameters that make no sense."""
+        check_shape(self.shape)
+        if self.patches != "auto" or not isinstance(self.patches, str):
+            params.flag("patches", self.patches)
+        params.whole("dimension", self.dimension, least=1, most=10_000)
+        ClassSubspaces(rank=self.rank, softness=self.softness, window=self.window)
+        params.whole("warmup", self.warmup, least=4, most=100_000)
+        params.number("grace_period", self.grace_period, above=0)
+        params.whole("max_leaves", self.max_leaves, least=1, most=1_000_000)
+        make_detector("drift", self.drift)
+        params.whole("seed", self.seed, least=0)
+
+    @property
+    @abstractmethod
+    def _n_trees(self) -> int:
+        """How many trees there are."""
+
+    # -- looking at it ------------------------------------------------------------------------------------------------
+
+    @property
+    def answers(self) -> str:
+        """Who answers now: "subspaces", "trees" or "both"."""
+        errors = self.errors
+        return min(errors, key=lambda name: errors[name])
+
+    @property
+    def errors(self) -> dict[str, float]:
+        """The decayed error of each that may answer; half of it is due to the last 138 rows."""
+        if not self._started:
+            return {ANSWERS[0]: 0.0}
+        asked = ANSWERS if self._own["head"][GROWN] else ANSWERS[:1]
+        return {name: float(self._own["gauge"][jit.ERRORS + v]) for v, name in enumerate(asked)}
+
+    @property
+    def n_drifts(self) -> int:
+        """How often all was learnt anew because errors had risen."""
+        return int(self._own["head"][DRIFTS]) if self._started else 0
+
+    @property
+    def n_leaves(self) -> list[int]:
+        """Leaves of each tree."""
+        return [self._trees.n_leaves(t) for t in range(self._n_trees)] if self._started else [1] * self._n_trees
+
+    # -- what a learner writes ----------------------------------------------------------------------------------------
+
+    def _start(self, schema: Schema) -> None:
+        self._take(self._begin(schema))
+        detector, width = make_detector("drift", self.drift), schema.n_features
+        self._own = {
+            "head": np.zeros(5, dtype=np.int64), "gauge": np.zeros(jit.GAUGE),
+            "drift": np.zeros((1, 1)) if detector is None else detector.new_rows(1),
+            "typical": np.zeros(0),
+        } | _room("kept", int(self.warmup), width) | _room("sample", 0, 0)  # fmt: skip
+        self._own["gauge"][jit.SHARPNESS] = _FIRST_SHARPNESS
+
+    def _take(self, shape: Shape) -> None:
+        """Make the parts for records of this shape."""
+        wanted = has_patches(shape) if self.patches == "auto" else self.patches
+        patches = PatchFeatures(seed=int(self.seed)) if wanted else None
+        detector = make_detector("drift", self.drift)
+        self._front = Front(shape, patches, int(self.dimension))
+        self._spaces = ClassSubspaces(rank=self.rank, softness=self.softness, window=self.window)
+        self._trees = self._new_trees()
+        self._detector_rules = -1 if detector is None else detector.code, (
+            np.zeros(1) if detector is None else detector.rules()
+        )
+        self._seeds = seeded(self.seed, self._n_trees)
+
+    def _new_trees(self) -> BinnedTrees:
+        return BinnedTrees(self._n_trees, grace_period=self.grace_period, max_leaves=self.max_leaves, leaf="nb")
+
+    def _play(self, X: Any, y: Ints, w: Floats, events: Ints, out: Floats, known: int) -> None:
+        tensors = self._tensors(X)
+        dense = tensors if isinstance(tensors, np.ndarray) else tensors.dense()
+        rows = np.ascontiguousarray(dense.reshape(len(dense), -1))
+        own, head, at = self._own, self._own["head"], 0
+        if self._front.fitted:
+            self._spaces.admit(len(self._labels))
+        Z: Floats | None = None
+        while at < len(events):
+            left = events[at:]
+            mark = self._mark()
+            if not self._front.fitted:
+                n = int(_begin(own["kept"], own["kept_codes"], own["kept_weights"], int(head[KEPT]), mark, rows, y, w,
+                               left, out, known))  # fmt: skip
+                gone = left[:n]
+                head[KEPT] += np.count_nonzero(gone < 0)
+            else:
+                if Z is None:
+                    Z = np.empty((len(rows), self._front.dimension))
+                    self._front.map(rows, np.unique(np.maximum(left, ~left)), Z)
+                n, drifted = self._step(rows, Z, y, w, left, out, known, mark)
+                gone = left[:n]
+            at += n
+            learned = ~gone[gone < 0]
+            if not len(learned):
+                continue
+            known = max(known, int(y[learned].max()) + 1)
+            head[ROWS] += len(learned)
+            if Z is not None and drifted:
+                self._start_anew()
+            elif head[KEPT] == mark and len(own["kept"]):
+                self._fit_front(mark)
+                Z = None
+            elif Z is not None:
+                self._spaces.absorb(Z, y, w, gone)
+                self._tend_trees(known)
+
+    def _step(
+        self, X: Floats, Z: Floats, y: Ints, w: Floats, events: Ints, out: Floats, known: int, mark: int
+    ) -> tuple[int, bool]:
+        """Carry out events as long as they see the same subspaces; give how many, and whether they end in a drift."""
+        own, head = self._own, self._own["head"]
+        collecting, sampling = len(own["kept"]), len(own["sample_codes"])
+        most = mark - int(head[KEPT]) if collecting else sampling - int(head[SAMPLED]) if sampling else -1
+        events = events[: self._spaces.stretch(y, w, events, 0, most)]
+        residuals = self._spaces.look(Z, events)
+        F = np.empty_like(residuals)
+        _features(residuals, F)
+        said = self._ask(F, y, w, events, known) if head[GROWN] else np.zeros((len(events), 0))
+        code, rules = self._detector_rules
+        n = int(_judge(own["gauge"], code, own["drift"], rules, F, said, y, w, events, out, known))
+        events = events[: abs(n)]
+        learned = np.flatnonzero(events < 0)
+        which, more = ~events[learned], len(learned)
+        if collecting and more:
+            at = slice(int(head[KEPT]), int(head[KEPT]) + more)
+            own["kept"][at], own["kept_codes"][at], own["kept_weights"][at] = X[which], y[which], w[which]
+            head[KEPT] += more
+        elif sampling and more:
+            at = slice(int(head[SAMPLED]), int(head[SAMPLED]) + more)
+            own["sample_codes"][at], own["sample_weights"][at] = y[which], w[which]
+            own["sample"][at, : min(F.shape[1], MOST_FEATURES)] = F[learned, :MOST_FEATURES]
+            head[SAMPLED] += more
+        return abs(n), n < 0
+
+    # -- the front ----------------------------------------------------------------------------------------------------
+
+    def _mark(self) -> int:
+        """How many rows must be kept for the front to be learnt, for the first time or anew."""
+        kept, most = int(self._own["head"][KEPT]), int(self.warmup)
+        if self._own["head"][DRIFTS]:
+            return most
+        return next(m for m in (max(4, most // 4), max(4, most // 2), most) if m > kept or m == most)
+
+    def _fit_front(self, mark: int) -> None:
+        """Learn the front from the rows kept, and the subspaces anew behind it."""
+        own = self._own
+        X, y, w = own["kept"][:mark], own["kept_codes"][:mark], own["kept_weights"][:mark]
+        self._front.fit(X)
+        Z = np.empty((mark, self._front.dimension))
+        self._front.map(X, np.arange(mark), Z)
+        self._spaces.clear(self._front.dimension, len(self._labels))
+        self._spaces.gather(Z, y, w)
+        if mark == self.warmup:
+            own |= _room("kept", 0, 0) | _room("sample", int(self.warmup), MOST_FEATURES)
+            own["sample"][:] = np.nan
+            own["head"][[KEPT, SAMPLED]] = 0
+
+    def _start_anew(self) -> None:
+        """Forget all but the front, which stays until there are rows for a new one."""
+        own, head = self._own, self._own["head"]
+        width = int(np.prod(self._layout[1]))
+        self._spaces.clear(self._front.dimension, len(self._labels))
+        self._trees = self._new_trees()
+        own |= _room("kept", int(self.warmup), width) | _room("sample", 0, 0) | {"typical": np.zeros(0)}
+        own["drift"] = _fresh(self.drift)
+        own["gauge"][jit.ERRORS :] = 0.0
+        head[[KEPT, SAMPLED, GROWN]] = 0
+        head[DRIFTS] += 1
+
+    # -- the trees ----------------------------------------------------------------------------------------------------
+
+    def _ask(self, F: Floats, y: Ints, w: Floats, events: Ints, known: int) -> Floats:
+        """Give what the trees say of the row of each event, and let them learn."""
+        learns = events < 0
+        places = np.repeat(np.arange(len(events)), 1 + learns)
+        second = np.flatnonzero(np.diff(places) == 0) + 1
+        which = np.maximum(events, ~events)
+        own_y = y[which] if learns.any() else np.zeros(0, dtype=np.int64)
+        own_w = w[which] if learns.any() else np.zeros(0)
+        K = max(known, int(own_y[learns].max()) + 1) if learns.any() else known
+        F = np.ascontiguousarray(F[:, :MOST_FEATURES])
+        draws = np.ones((self._n_trees, len(second)))
+        self._weigh(draws)
+        total = np.zeros((len(events), K))
+        for t in range(self._n_trees):
+            order, weights = places.copy(), own_w.copy()
+            order[second] = ~order[second]
+            weights[learns] *= draws[t]
+            order = np.delete(order, second[draws[t] == 0.0])
+            said = np.zeros((len(events), K))
+            self._trees.play(F, own_y, weights, order, said, known, t)
+            total += said
+        return total / self._n_trees
+
+    def _weigh(self, draws: Floats) -> None:
+        """Multiply the weights of the next rows for each tree."""
+
+    def _tend_trees(self, known: int) -> None:
+        """Begin the trees once there is a sample; let the residuals to new classes join them."""
+        own, head, trees = self._own, self._own["head"], self._trees
+        n = min(known, MOST_FEATURES)
+        if not head[GROWN]:
+            if len(own["sample_codes"]) and head[SAMPLED] == len(own["sample_codes"]):
+                own["typical"] = _quantiles(own["sample"])
+                self._trees = trees = self._new_trees()
+                sample = np.ascontiguousarray(own["sample"][:, :n])
+                for t in range(self._n_trees):
+                    trees.begin(t, sample)
+                    trees.learn(t, sample, own["sample_codes"], own["sample_weights"])
+                own["gauge"][jit.ERRORS + jit.TREES : jit.WEIGHT] = own["gauge"][jit.ERRORS]
+                own |= _room("sample", 0, 0)
+                head[SAMPLED], head[GROWN] = 0, 1
+        elif trees.n_features(0) < n:
+            for t in range(self._n_trees):
+                trees.add_features(t, np.repeat(own["typical"][:, None], n - trees.n_features(t), axis=1))
+
+    # -- state --------------------------------------------------------------------------------------------------------
+
+    def _extend(self, schema: Schema) -> None:
+        before, shape = self._layout[1], self._begin(schema)
+        if shape == before:
+            return
+        if len(shape) > 1:
+            raise ValueError(f"X must hold tensors of shape {before}, got tensors of shape {shape}")
+        self._front.widen(shape)
+        kept = self._own["kept"]
+        if len(kept):
+            self._own["kept"] = np.pad(kept, ((0, 0), (0, shape[0] - kept.shape[1])))
+
+    def _tables(self) -> State:
+        trees = {_TREE + name: table for name, table in self._trees.tables().items()}
+        return self._own | self._front.tables() | self._spaces.tables() | trees
+
+    def _adopt(self, tables: State, schema: Schema) -> None:
+        own = {name: tables[name] for name in _TABLES}
+        shape = self._begin(schema)
+        self._refuse_unsound(own, schema.n_features)
+        self._take(shape)
+        self._front.adopt(tables)
+        self._spaces.adopt(tables)
+        self._trees.adopt({name.removeprefix(_TREE): t for name, t in tables.items() if name.startswith(_TREE)})
+        if self._front.fitted and self._spaces.dimension != self._front.dimension:
+            raise ValueError("its tables 'directions' and 'sums' do not fit each other")
+        self._own = own
+
+    def _refuse_unsound(self, own: State, width: int) -> None:
+        """Refuse tables that no learner with these parameters could have."""
+        n, m = len(own["kept"]), len(own["sample"])
+        like = _room("kept", n, width if n else 0) | _room("sample", m, MOST_FEATURES if m else 0)
+        like |= {"head": np.zeros(5, dtype=np.int64), "gauge": np.zeros(jit.GAUGE), "typical": own["typical"][:0]}
+        for name, table in like.items():
+            given = own[name]
+            same = given.shape == table.shape or (name == "typical" and given.ndim == 1)
+            if given.dtype != table.dtype or not same or not given.flags.c_contiguous:
+                raise ValueError(f"its table {name!r} has another type or shape")
+            if name != "sample" and not np.isfinite(given).all():
+                raise ValueError(f"its table {name!r} holds what no subspaces could")
+        head = own["head"]
+        if (head < 0).any() or n not in (0, self.warmup) or m not in (0, self.warmup) or head[KEPT] > n or head[SAMPLED] > m:
+            raise ValueError("its table 'head' holds what no subspaces could")
+        if (own["kept_codes"] < 0).any() or (own["sample_codes"] < 0).any():
+            raise ValueError("its table 'kept_codes' holds what no subspaces could")
+        detector = make_detector("drift", self.drift)
+        if detector is not None and not detector.fits(own["drift"]):
+            raise ValueError(f"its table 'drift' holds what no {type(detector).__name__} could")
+
+
+def _room(name: str, n: int, width: int) -> State:
+    """Make room for n rows with their codes and weights."""
+    return {name: np.zeros((n, width)), f"{name}_codes": np.zeros(n, dtype=np.int64), f"{name}_weights": np.zeros(n)}
+
+
+def _fresh(drift: Any) -> Floats:
+    detector = make_detector("drift", drift)
+    return np.zeros((1, 1)) if detector is None else detector.new_rows(1)
+
+
+def _quantiles(sample: Floats) -> Floats:
+    """Give values that stand for those of a sample, all features together."""
+    values = np.sort(sample[np.isfinite(sample)])
+    return values[np.linspace(0, len(values) - 1, 256).astype(np.int64)] if len(values) else np.zeros(1)
