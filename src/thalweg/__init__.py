@@ -42,6 +42,8 @@ _HOME = {
     "CPTensors": "tensors.forms",
     "SparseTensors": "tensors.forms",
     "TensorDriftDetector": "tensors.drift",
+    "SubspaceForest": "tensors.subspace_forest",
+    "SubspaceTree": "tensors.subspace_tree",
     "Projected": "projections.projected",
     "GaussianProjection": "projections.random_matrices",
     "BernoulliProjection": "projections.random_matrices",
@@ -244,6 +246,8 @@ __all__ = [
     "StreamingDeepForest",
     "StreamingRandomPatches",
     "TensorDriftDetector",
+    "SubspaceForest",
+    "SubspaceTree",
     "Text",
     "VariableRandomisedUncertainty",
     "VariableUncertainty",
@@ -369,6 +373,8 @@ if TYPE_CHECKING:
     from thalweg.tensors.forest import CKDTForest
     from thalweg.tensors.forms import CPTensors, SparseTensors
     from thalweg.tensors.sim_tensor import SimTensor
+    from thalweg.tensors.subspace_forest import SubspaceForest
+    from thalweg.tensors.subspace_tree import SubspaceTree
     from thalweg.trees.adaptive import HoeffdingAdaptiveTree
     from thalweg.trees.efdt import ExtremelyFastDecisionTree
     from thalweg.trees.hoeffding import HoeffdingTree

@@ -24,11 +24,12 @@ class Front:
     a tensor of higher order keep their ratios. A tensor with no more values than p is only scaled.
     """
 
-    __slots__ = ("_dimension", "_patches", "_shape", "_tables")
+    __slots__ = ("_dimension", "_patches", "_shape", "_tables", "_view")
 
     def __init__(self, shape: tuple[int, ...], patches: PatchFeatures | None, dimension: int) -> None:
         self._shape, self._patches, self._dimension = shape, patches, dimension
         self._tables: State = {}
+        self._view: State = _as_it_is()
         if patches is not None:
             patches.shape_for(shape)
 
@@ -38,12 +39,18 @@ class Front:
         return bool(self._tables)
 
     @property
+    def sees_patches(self) -> bool:
+        """Are tensors looked at by their patches?"""
+        return self._patches is not None
+
+    @property
     def dimension(self) -> int:
         """How many values a tensor gives: p, or fewer where it was learnt from few tensors."""
         return int(self._tables["directions"].shape[1])
 
     def fit(self, X: Floats) -> None:
         """Learn from these tensors, forgetting what was learnt before."""
+        self._view = _as_it_is()
         if self._patches is not None:
             A = self._patches.learn(X, self._shape).respond(X, np.arange(len(X)))
             spread = np.full(A.shape[1], 1.0)
@@ -63,11 +70,31 @@ class Front:
         routine: Any = jit.project
         tables = [self._tables[name] for name in _TABLES]
         for i in range(0, len(which), _BLOCK):  # a block, so that the responses of a long chunk need little room
-            part = which[i : i + _BLOCK]
-            if self._patches is None:
-                routine(X, part, *tables, FAR, part, out)
-            else:
-                routine(self._patches.respond(X, part), np.arange(len(part)), *tables, FAR, part, out)
+            places = part = which[i : i + _BLOCK]
+            A = X
+            if len(self._view["turn"]):
+                A, part = self._view["sign"] * X[part][:, self._view["turn"]], np.arange(len(part))
+            if self._patches is not None:
+                A, part = self._patches.respond(A, part), np.arange(len(part))
+            routine(A, part, *tables, FAR, places, out)
+
+    def see(self, turn: Ints, sign: float) -> None:
+        """From now on take value turn[i] of a tensor, times sign, for value i."""
+        before = self._view
+        self._view = {
+            "turn": turn[before["turn"]] if len(before["turn"]) else turn,
+            "sign": before["sign"] * sign,
+        }  # fmt: skip
+
+    def copy(self) -> "Front":
+        """Make another that knows the same."""
+        patches = None
+        if self._patches is not None:
+            patches = PatchFeatures(**self._patches.get_params())
+        other = Front(self._shape, patches, self._dimension)
+        if self.fitted:
+            other.adopt(self.tables())
+        return other
 
     def widen(self, shape: tuple[int, ...]) -> None:
         """Take vectors with more values, which are not looked at until the next ``fit``."""
@@ -79,7 +106,9 @@ class Front:
 
     def tables(self) -> State:
         """Give all tables, not copied; nothing before ``fit``."""
-        return self._tables | (self._patches.tables() if self._patches is not None else {})
+        if not self.fitted:
+            return {}
+        return self._tables | self._view | (self._patches.tables() if self._patches is not None else {})
 
     def adopt(self, tables: State) -> None:
         """Continue from what ``tables`` gave."""
@@ -95,7 +124,17 @@ class Front:
         for table in own.values():
             if not fits or table.dtype != np.float64 or not table.flags.c_contiguous or not np.isfinite(table).all():
                 raise ValueError("its tables 'centre' and 'directions' hold what no principal directions could")
-        self._tables = own
+        turn, sign = tables["turn"], tables["sign"]
+        values = int(np.prod(self._shape))
+        if turn.dtype != np.int64 or (len(turn) and not np.array_equal(np.sort(turn), np.arange(values))):
+            raise ValueError("its table 'turn' holds what no view could")
+        if sign.shape != (1,) or abs(sign[0]) != 1.0:
+            raise ValueError("its table 'sign' holds what no view could")
+        self._tables, self._view = own, {"turn": turn, "sign": sign}
+
+
+def _as_it_is() -> State:
+    return {"turn": np.zeros(0, dtype=np.int64), "sign": np.ones(1)}
 
 
 _FLAT = 1e-12

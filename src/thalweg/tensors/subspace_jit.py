@@ -1,7 +1,7 @@
 """The loop of subspace learners: the first rows, who answers, and what a mistake changes.
 
 | name   | length    | meaning                                                                                          |
-| gauge  | GAUGE     | log of the softmax's sharpness; decayed errors of subspaces, of trees, and of both; decayed weight of these |
+| gauge  | GAUGE     | log of the softmax's sharpness; decayed errors of subspaces, of trees, and of both; right answers |
 
 A feature of a row is its residual to a class, less the least of its residuals, over their mean. The subspaces say
 softmax(-sharpness · feature), and the sharpness follows the gradient of the log loss. Who erred least of late answers.
@@ -22,8 +22,8 @@ Ints = NDArray[np.int64]
 
 SHARPNESS, ERRORS = range(2)
 SUBSPACES, TREES, BOTH = range(3)
-WEIGHT = ERRORS + 3
-GAUGE = WEIGHT + 1
+RIGHT = ERRORS + 3
+GAUGE = RIGHT + 1
 FADING = 0.995
 _STEP = 0.05
 _SHARPEST = 12.0
@@ -45,7 +45,7 @@ def begin(
             n += 1
             if n == until:
                 return j + 1
-        else:
+        elif known:
             out[e, :known] = 1.0 / known if n == 0 else (1.0 - _SURE) / known
             if n:
                 out[e, nearest(kept, codes, n, X[e])] += _SURE
@@ -122,6 +122,7 @@ def judge(
                 wrong = erred
         if c < known:
             sharpen(F[j], own[SUBSPACES], c, known, gauge)
+        gauge[RIGHT] += 1.0 - wrong
         known = max(known, c + 1)
         if code >= 0 and feed(code, drift, 0, wrong, rules) == 2:
             return -(j + 1)

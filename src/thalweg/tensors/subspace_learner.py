@@ -13,6 +13,7 @@ from thalweg.detectors.by_name import make_detector
 from thalweg.detectors.detector import Detector
 from thalweg.jit.random import seeded
 from thalweg.tensors import subspace_jit as jit
+from thalweg.tensors.elders import Elder
 from thalweg.tensors.front import Front
 from thalweg.tensors.learner import Shape, TensorClassifier, check_shape
 from thalweg.tensors.patches import PatchFeatures, has_patches
@@ -25,7 +26,9 @@ MOST_FEATURES = 32
 """Residuals to so many classes are features of the trees."""
 ANSWERS = ("subspaces", "trees", "both")
 _FIRST_SHARPNESS = 3.0
-_TREE = "tree_"
+_TREE, _ELDER = "tree_", "elder_"
+_BETTER = 0.03
+"""By so much old knowledge must be right more often than the new to be taken up again."""
 _TABLES = ("head", "gauge", "drift", "kept", "kept_codes", "kept_weights", "sample", "sample_codes", "sample_weights",
            "typical")  # fmt: skip
 
@@ -40,7 +43,7 @@ class SubspaceLearner(TensorClassifier):
 
     bounded = True
 
-    __slots__ = ("_detector_rules", "_front", "_own", "_seeds", "_spaces", "_trees")
+    __slots__ = ("_detector_rules", "_elder", "_front", "_own", "_seeds", "_spaces", "_trees")
 
     shape: Shape | None
     patches: bool | str
@@ -60,7 +63,7 @@ class SubspaceLearner(TensorClassifier):
         if self.patches != "auto" or not isinstance(self.patches, str):
             params.flag("patches", self.patches)
         params.whole("dimension", self.dimension, least=1, most=10_000)
-        ClassSubspaces(rank=self.rank, softness=self.softness, window=self.window)
+        self._new_spaces()
         params.whole("warmup", self.warmup, least=4, most=100_000)
         params.number("grace_period", self.grace_period, above=0)
         params.whole("max_leaves", self.max_leaves, least=1, most=1_000_000)
@@ -116,12 +119,16 @@ class SubspaceLearner(TensorClassifier):
         patches = PatchFeatures(seed=int(self.seed)) if wanted else None
         detector = make_detector("drift", self.drift)
         self._front = Front(shape, patches, int(self.dimension))
-        self._spaces = ClassSubspaces(rank=self.rank, softness=self.softness, window=self.window)
+        self._spaces = self._new_spaces()
         self._trees = self._new_trees()
+        self._elder: Elder | None = None
         self._detector_rules = -1 if detector is None else detector.code, (
             np.zeros(1) if detector is None else detector.rules()
         )
         self._seeds = seeded(self.seed, self._n_trees)
+
+    def _new_spaces(self) -> ClassSubspaces:
+        return ClassSubspaces(rank=self.rank, softness=self.softness, window=self.window)
 
     def _new_trees(self) -> BinnedTrees:
         return BinnedTrees(self._n_trees, grace_period=self.grace_period, max_leaves=self.max_leaves, leaf="nb")
@@ -129,11 +136,12 @@ class SubspaceLearner(TensorClassifier):
     def _play(self, X: Any, y: Ints, w: Floats, events: Ints, out: Floats, known: int) -> None:
         tensors = self._tensors(X)
         dense = tensors if isinstance(tensors, np.ndarray) else tensors.dense()
-        rows = np.ascontiguousarray(dense.reshape(len(dense), -1))
+        rows = np.ascontiguousarray(dense.reshape(len(dense), int(np.prod(self._layout[1]))))
         own, head, at = self._own, self._own["head"], 0
         if self._front.fitted:
             self._spaces.admit(len(self._labels))
         Z: Floats | None = None
+        drifted = False
         while at < len(events):
             left = events[at:]
             mark = self._mark()
@@ -154,10 +162,13 @@ class SubspaceLearner(TensorClassifier):
                 continue
             known = max(known, int(y[learned].max()) + 1)
             head[ROWS] += len(learned)
-            if Z is not None and drifted:
+            if drifted:
                 self._start_anew()
+                drifted = False
             elif head[KEPT] == mark and len(own["kept"]):
-                self._fit_front(mark)
+                if Z is not None:
+                    self._spaces.absorb(Z, y, w, gone)
+                self._pass_mark(mark)
                 Z = None
             elif Z is not None:
                 self._spaces.absorb(Z, y, w, gone)
@@ -191,35 +202,57 @@ class SubspaceLearner(TensorClassifier):
             head[SAMPLED] += more
         return abs(n), n < 0
 
-    # -- the front ----------------------------------------------------------------------------------------------------
+    # -- the front, now and before a drift ----------------------------------------------------------------------------------------------------
 
     def _mark(self) -> int:
-        """How many rows must be kept for the front to be learnt, for the first time or anew."""
+        """How many rows must be kept until the front is learnt, or old knowledge is tried again."""
         kept, most = int(self._own["head"][KEPT]), int(self.warmup)
-        if self._own["head"][DRIFTS]:
-            return most
-        return next(m for m in (max(4, most // 4), max(4, most // 2), most) if m > kept or m == most)
+        marks = (most // 2, most) if self._elder is not None else (most // 4, most // 2, most)
+        return next(m for m in marks if m > kept or m == most)
 
-    def _fit_front(self, mark: int) -> None:
-        """Learn the front from the rows kept, and the subspaces anew behind it."""
+    def _pass_mark(self, mark: int) -> None:
+        """Take up old knowledge again if it is better than the new, or else learn the front from the rows kept."""
         own = self._own
         X, y, w = own["kept"][:mark], own["kept_codes"][:mark], own["kept_weights"][:mark]
-        self._front.fit(X)
-        Z = np.empty((mark, self._front.dimension))
-        self._front.map(X, np.arange(mark), Z)
-        self._spaces.clear(self._front.dimension, len(self._labels))
-        self._spaces.gather(Z, y, w)
-        if mark == self.warmup:
+        known_again = self._elder is not None and self._take_up(self._elder, X, y, w)
+        if not known_again and (self._elder is None or mark == self.warmup):
+            self._front.fit(X)
+            self._spaces.clear(self._front.dimension, len(self._labels))
+            self._spaces.gather(self._mapped(X), y, w)
+        if known_again or mark == self.warmup:
+            self._elder = None
             own |= _room("kept", 0, 0) | _room("sample", int(self.warmup), MOST_FEATURES)
             own["sample"][:] = np.nan
             own["head"][[KEPT, SAMPLED]] = 0
 
+    def _take_up(self, elder: Elder, X: Floats, y: Ints, w: Floats) -> bool:
+        """Continue from old knowledge, if it is right more often than the new about the last of these rows."""
+        n, gauge = int(self.warmup) // 2, self._own["gauge"]
+        elder.spaces.admit(len(self._labels))
+        verdict = elder.consider(X[-n:], y[-n:])
+        right, gauge[jit.RIGHT] = gauge[jit.RIGHT] / n, 0.0
+        if verdict.accuracy < right + _BETTER:
+            return False
+        self._front, self._spaces = elder.front, elder.spaces
+        self._front.see(verdict.turn, verdict.sign)
+        self._spaces.rename(verdict.renamed)
+        self._spaces.learn(self._mapped(X), y, w)
+        return True
+
+    def _mapped(self, X: Floats) -> Floats:
+        Z = np.empty((len(X), self._front.dimension))
+        self._front.map(X, np.arange(len(X)), Z)
+        return Z
+
     def _start_anew(self) -> None:
-        """Forget all but the front, which stays until there are rows for a new one."""
+        """Learn all anew, the front once there are rows for it; keep what was known until it has been tried again."""
         own, head = self._own, self._own["head"]
-        width = int(np.prod(self._layout[1]))
+        if self._elder is None and not len(own["kept"]):
+            self._elder = Elder(self._front.copy(), self._spaces, self._layout[1])
+            self._spaces = self._new_spaces()
         self._spaces.clear(self._front.dimension, len(self._labels))
         self._trees = self._new_trees()
+        width = int(np.prod(self._layout[1]))
         own |= _room("kept", int(self.warmup), width) | _room("sample", 0, 0) | {"typical": np.zeros(0)}
         own["drift"] = _fresh(self.drift)
         own["gauge"][jit.ERRORS :] = 0.0
@@ -230,24 +263,20 @@ class SubspaceLearner(TensorClassifier):
 
     def _ask(self, F: Floats, y: Ints, w: Floats, events: Ints, known: int) -> Floats:
         """Give what the trees say of the row of each event, and let them learn."""
-        learns = events < 0
-        places = np.repeat(np.arange(len(events)), 1 + learns)
-        second = np.flatnonzero(np.diff(places) == 0) + 1
-        which = np.maximum(events, ~events)
-        own_y = y[which] if learns.any() else np.zeros(0, dtype=np.int64)
-        own_w = w[which] if learns.any() else np.zeros(0)
-        K = max(known, int(own_y[learns].max()) + 1) if learns.any() else known
-        F = np.ascontiguousarray(F[:, :MOST_FEATURES])
-        draws = np.ones((self._n_trees, len(second)))
+        learns = np.flatnonzero(events < 0)
+        which, n = ~events[learns], len(events)
+        codes, weights = np.zeros(n, dtype=np.int64), np.zeros(n)
+        codes[learns], weights[learns] = y[which], w[which]
+        order = np.insert(np.arange(n), learns + 1, ~learns)  # each row is asked for; those to be learned then learned
+        draws = np.ones((self._n_trees, len(learns)))
         self._weigh(draws)
-        total = np.zeros((len(events), K))
+        F = np.ascontiguousarray(F[:, :MOST_FEATURES])
+        total = np.zeros((n, max(known, int(codes.max()) + 1)))
         for t in range(self._n_trees):
-            order, weights = places.copy(), own_w.copy()
-            order[second] = ~order[second]
-            weights[learns] *= draws[t]
-            order = np.delete(order, second[draws[t] == 0.0])
-            said = np.zeros((len(events), K))
-            self._trees.play(F, own_y, weights, order, said, known, t)
+            own = weights.copy()
+            own[learns] *= draws[t]
+            said = np.zeros_like(total)
+            self._trees.play(F, codes, own, order[(order >= 0) | (own[~order] > 0.0)], said, known, t)
             total += said
         return total / self._n_trees
 
@@ -266,7 +295,7 @@ class SubspaceLearner(TensorClassifier):
                 for t in range(self._n_trees):
                     trees.begin(t, sample)
                     trees.learn(t, sample, own["sample_codes"], own["sample_weights"])
-                own["gauge"][jit.ERRORS + jit.TREES : jit.WEIGHT] = own["gauge"][jit.ERRORS]
+                own["gauge"][jit.ERRORS + jit.TREES : jit.RIGHT] = own["gauge"][jit.ERRORS]
                 own |= _room("sample", 0, 0)
                 head[SAMPLED], head[GROWN] = 0, 1
         elif trees.n_features(0) < n:
@@ -288,7 +317,8 @@ class SubspaceLearner(TensorClassifier):
 
     def _tables(self) -> State:
         trees = {_TREE + name: table for name, table in self._trees.tables().items()}
-        return self._own | self._front.tables() | self._spaces.tables() | trees
+        elder = {} if self._elder is None else self._elder.tables()
+        return self._own | self._front.tables() | self._spaces.tables() | trees | {_ELDER + n: t for n, t in elder.items()}
 
     def _adopt(self, tables: State, schema: Schema) -> None:
         own = {name: tables[name] for name in _TABLES}
@@ -297,7 +327,10 @@ class SubspaceLearner(TensorClassifier):
         self._take(shape)
         self._front.adopt(tables)
         self._spaces.adopt(tables)
-        self._trees.adopt({name.removeprefix(_TREE): t for name, t in tables.items() if name.startswith(_TREE)})
+        self._trees.adopt(_part(tables, _TREE))
+        if elder := _part(tables, _ELDER):
+            self._elder = Elder(self._front.copy(), self._new_spaces(), shape)
+            self._elder.adopt(elder)
         if self._front.fitted and self._spaces.dimension != self._front.dimension:
             raise ValueError("its tables 'directions' and 'sums' do not fit each other")
         self._own = own
@@ -327,6 +360,10 @@ class SubspaceLearner(TensorClassifier):
 def _room(name: str, n: int, width: int) -> State:
     """Make room for n rows with their codes and weights."""
     return {name: np.zeros((n, width)), f"{name}_codes": np.zeros(n, dtype=np.int64), f"{name}_weights": np.zeros(n)}
+
+
+def _part(tables: State, prefix: str) -> State:
+    return {name.removeprefix(prefix): table for name, table in tables.items() if name.startswith(prefix)}
 
 
 def _fresh(drift: Any) -> Floats:

@@ -132,6 +132,13 @@ class ClassSubspaces(Parametrised):
             for name, table in old.items():
                 self._tables[name][:had] = table
 
+    def rename(self, codes: Ints) -> None:
+        """Give class k the code codes[k]."""
+        for name, table in self._tables.items():
+            moved = np.empty_like(table)
+            moved[codes] = table
+            self._tables[name] = moved
+
     # -- what it knows ------------------------------------------------------------------------------------------------
 
     @property
