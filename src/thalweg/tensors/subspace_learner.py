@@ -305,10 +305,12 @@ class SubspaceLearner(TensorClassifier):
     # -- state --------------------------------------------------------------------------------------------------------
 
     def _extend(self, schema: Schema) -> None:
-        before, shape = self._layout[1], self._begin(schema)
+        layout, shape = self._layout, self._begin(schema)
+        before = layout[1]
         if shape == before:
             return
         if len(shape) > 1:
+            self._layout = layout
             raise ValueError(f"X must hold tensors of shape {before}, got tensors of shape {shape}")
         self._front.widen(shape)
         kept = self._own["kept"]

@@ -107,13 +107,13 @@ class ClassSubspaces(Parametrised):
         routine: Any = jit.scatter
         routine(tables["counts"], tables["sums"], tables["grams"], k, own, pooled)
         n = float(tables["counts"][k, jit.WEIGHT])
-        noise = float(np.trace(pooled)) / p
         values, vectors = np.linalg.eigh((own + self.prior * pooled) / (n + self.prior))
-        R = tables["shares"].shape[1]
-        strongest = np.maximum(values[::-1][:R], 0.0)
+        R, rounding = tables["shares"].shape[1], _ROUNDING * float(np.trace(tables["grams"][k])) / n
+        strongest = np.where(values[::-1][:R] > rounding, values[::-1][:R], 0.0)
+        q = max(self.softness * float(np.trace(pooled)) / p, rounding, _LEAST)
         tables["means"][k] = tables["sums"][k] / n
         tables["bases"][k] = vectors[:, ::-1][:, :R]
-        tables["shares"][k] = strongest / (strongest + max(self.softness * noise, _TINY * strongest[0], _LEAST))
+        tables["shares"][k] = strongest / (strongest + q)
         tables["counts"][k, jit.FRESH] = 0.0
 
     def clear(self, dimension: int, classes: int = 0) -> None:
@@ -182,6 +182,6 @@ class ClassSubspaces(Parametrised):
                 "shares": (K, R)}  # fmt: skip
 
 
-_TINY = 1e-9
-"""Of a subspace proper: directions with less of the strongest variance are rounding."""
+_ROUNDING = 1e-13
+"""Variance that is a smaller share of the sum of squares is nothing but rounding."""
 _LEAST = 1e-300
