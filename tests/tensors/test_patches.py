@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-
 from thalweg.tensors.patches import PatchFeatures, has_patches
 from twins.subspaces import patch_features
 

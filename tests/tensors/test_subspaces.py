@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-
 from thalweg.tensors.subspaces import ClassSubspaces
 from twins.subspaces import PlainSubspaces
 

@@ -7,10 +7,12 @@ def patch_features(image, tables, cells):
     """Pooled responses of one image (height, width, channels): each patch normalised, filtered by whole filters."""
     (down, across), colours = tables["modes"], tables["colours"]
     side, floor = len(down), tables["floor"][0]
-    filters = np.array([
-        gain[0] * np.einsum("a,b,k->abk", down[i], across[j], colours[c])
-        for (i, j, c), gain in zip(tables["filters"], tables["gains"], strict=True)
-    ])
+    filters = np.array(
+        [
+            gain[0] * np.einsum("a,b,k->abk", down[i], across[j], colours[c])
+            for (i, j, c), gain in zip(tables["filters"], tables["gains"], strict=True)
+        ]
+    )
     h, w = image.shape[0] - side + 1, image.shape[1] - side + 1
     responses = np.empty((h, w, len(filters)))
     for r in range(h):

@@ -4,13 +4,13 @@ A patch has s x s x C values: rows a, columns b, channels k. A filter is the pro
 column of the HOSVD's U1, U2, U3), so an image is first mixed over channels, then over rows, then over columns, and the
 last step is taken only for the filters there are.
 
-| name      | shape     | meaning                                                                                       |
-| modes     | (2, s, s) | directions of rows and of columns, one in each row of the matrix                              |
-| colours   | (C, C)    | directions of the channels, one in each row                                                   |
-| filters   | (F, 3)    | the directions that a filter is made of: of rows, of columns, of channels                     |
-| gains     | (F, 2)    | what a response is multiplied by (whitening); the sum over the values of the filter           |
-| cuts      | (2, G+1)  | where the cells begin, in rows and columns of responses; then where the last one ends         |
-| floor     | (1,)      | added to the variance of a patch, so that flat patches stay small                             |
+| name      | shape     | meaning                                                                                      |
+| modes     | (2, s, s) | directions of rows and of columns, one in each row of the matrix                             |
+| colours   | (C, C)    | directions of the channels, one in each row                                                  |
+| filters   | (F, 3)    | the directions that a filter is made of: of rows, of columns, of channels                    |
+| gains     | (F, 2)    | what a response is multiplied by (whitening); the sum over the values of the filter          |
+| cuts      | (2, G+1)  | where the cells begin, in rows and columns of responses; then where the last one ends        |
+| floor     | (1,)      | added to the variance of a patch, so that flat patches stay small                            |
 
 An answer holds for each cell and each filter the mean of the positive and of the negative part of the responses:
 (G, G, F, 2). Each image is worked on alone, in one order of additions, so chunks change nothing.

@@ -1,4 +1,4 @@
-"""What ``SubspaceTree`` and ``SubspaceForest`` share: tensors to residuals, residuals to trees, and a new start at a drift."""
+"""What subspace trees and forests share: tensors to residuals, residuals to trees, a new start at a drift."""
 
 from abc import abstractmethod
 from typing import Any
@@ -42,6 +42,9 @@ class SubspaceLearner(TensorClassifier):
     """Class subspaces, trees on the residuals to them, and a choice between the two; see ``SubspaceTree``."""
 
     bounded = True
+
+    _own: dict[str, Any]
+    _elder: Elder | None
 
     __slots__ = ("_detector_rules", "_elder", "_front", "_own", "_seeds", "_spaces", "_trees")
 
@@ -121,9 +124,10 @@ class SubspaceLearner(TensorClassifier):
         self._front = Front(shape, patches, int(self.dimension))
         self._spaces = self._new_spaces()
         self._trees = self._new_trees()
-        self._elder: Elder | None = None
-        self._detector_rules = -1 if detector is None else detector.code, (
-            np.zeros(1) if detector is None else detector.rules()
+        self._elder = None
+        self._detector_rules = (
+            -1 if detector is None else detector.code,
+            (np.zeros(1) if detector is None else detector.rules()),
         )
         self._seeds = seeded(self.seed, self._n_trees)
 
@@ -162,16 +166,15 @@ class SubspaceLearner(TensorClassifier):
                 continue
             known = max(known, int(y[learned].max()) + 1)
             head[ROWS] += len(learned)
+            if Z is not None:
+                self._spaces.absorb(Z, y, w, gone)
             if drifted:
                 self._start_anew()
                 drifted = False
             elif head[KEPT] == mark and len(own["kept"]):
-                if Z is not None:
-                    self._spaces.absorb(Z, y, w, gone)
                 self._pass_mark(mark)
                 Z = None
             elif Z is not None:
-                self._spaces.absorb(Z, y, w, gone)
                 self._tend_trees(known)
 
     def _step(
@@ -202,7 +205,7 @@ class SubspaceLearner(TensorClassifier):
             head[SAMPLED] += more
         return abs(n), n < 0
 
-    # -- the front, now and before a drift ----------------------------------------------------------------------------------------------------
+    # -- the front, now and before a drift -----------------------------------------------------------------------------
 
     def _mark(self) -> int:
         """How many rows must be kept until the front is learnt, or old knowledge is tried again."""
@@ -320,7 +323,9 @@ class SubspaceLearner(TensorClassifier):
     def _tables(self) -> State:
         trees = {_TREE + name: table for name, table in self._trees.tables().items()}
         elder = {} if self._elder is None else self._elder.tables()
-        return self._own | self._front.tables() | self._spaces.tables() | trees | {_ELDER + n: t for n, t in elder.items()}
+        return (
+            self._own | self._front.tables() | self._spaces.tables() | trees | {_ELDER + n: t for n, t in elder.items()}
+        )
 
     def _adopt(self, tables: State, schema: Schema) -> None:
         own = {name: tables[name] for name in _TABLES}
@@ -350,7 +355,13 @@ class SubspaceLearner(TensorClassifier):
             if name != "sample" and not np.isfinite(given).all():
                 raise ValueError(f"its table {name!r} holds what no subspaces could")
         head = own["head"]
-        if (head < 0).any() or n not in (0, self.warmup) or m not in (0, self.warmup) or head[KEPT] > n or head[SAMPLED] > m:
+        if (
+            (head < 0).any()
+            or n not in (0, self.warmup)
+            or m not in (0, self.warmup)
+            or head[KEPT] > n
+            or head[SAMPLED] > m
+        ):
             raise ValueError("its table 'head' holds what no subspaces could")
         if (own["kept_codes"] < 0).any() or (own["sample_codes"] < 0).any():
             raise ValueError("its table 'kept_codes' holds what no subspaces could")
@@ -359,7 +370,7 @@ class SubspaceLearner(TensorClassifier):
             raise ValueError(f"its table 'drift' holds what no {type(detector).__name__} could")
 
 
-def _room(name: str, n: int, width: int) -> State:
+def _room(name: str, n: int, width: int) -> dict[str, Any]:
     """Make room for n rows with their codes and weights."""
     return {name: np.zeros((n, width)), f"{name}_codes": np.zeros(n, dtype=np.int64), f"{name}_weights": np.zeros(n)}
 

@@ -21,11 +21,11 @@ class ClassSubspaces(Parametrised):
     """The mean of each class and the directions in which it varies, from decayed sums; soft residuals of rows to them.
 
     A class is a mean m, its ``rank`` strongest directions u_i and their variances λ_i. The soft residual of a row x is
-    |d|² - Σ λ_i / (λ_i + q) (u_i · d)², d = x - m: the distance to an affine subspace along which it costs the less to go
+    |d|² - Σ λ_i / (λ_i + q) (u_i · d)², d = x - m: the distance to an affine subspace along which going costs the less
     the more the class varies there. On images it errs up to 5 points less than the residual to a subspace proper.
 
     rank: directions of a class, at most. softness: q, in units of the mean variance of a value within its class; 0: a
-    subspace proper. prior: rows' worth of the scatter of all classes that joins that of each, for classes with few rows.
+    subspace proper. prior: the scatter of all classes joins that of each, with the weight of so many rows.
     window: rows of a class that its sums stand for: older ones decay. Directions are found anew when the rows of a
     class have grown by 25 %. Memory: 8 p (p + rank + 2) bytes for a class in p dimensions, 0.4 MB for p = 200.
 

@@ -3,15 +3,16 @@
 K classes, p values in a row, R directions of a class.
 
 | name   | shape     | meaning                                                                                       |
-| counts | (K, 2)    | WEIGHT of the rows, each decayed by those of its class after it; FRESH: weight since the last refresh |
+| counts | (K, 2)    | WEIGHT of the rows, decayed by later ones of the class; FRESH: weight since the last refresh  |
 | sums   | (K, p)    | decayed sum of the rows                                                                       |
 | grams  | (K, p, p) | decayed sum of their products; the lower triangle                                             |
 | means  | (K, p)    | the mean, as it was at the last refresh                                                       |
 | bases  | (K, p, R) | the strongest directions of the class, then                                                   |
 | shares | (K, R)    | λ / (λ + q): how far a row may go along each for nothing, then; -1 in the first: nothing known |
 
-The soft residual of a row x to class k is the least of |x - m - U a|² + q Σ a_i² / λ_i over a, m the mean, U directions,
-λ their variances: |d|² - Σ share_i (u_i · d)² with d = x - m. With shares of 1 it is the distance to an affine subspace.
+The soft residual of a row x to a class is the least of |x - m - U a|² + q Σ a_i² / λ_i over a; m is the mean, U the
+directions, λ their variances. It is |d|² - Σ share_i (u_i · d)² with d = x - m; with shares of 1 the squared distance
+to an affine subspace.
 """
 
 import numpy as np
@@ -45,7 +46,9 @@ def stretch(counts: Floats, decay: float, y: Ints, w: Floats, events: Ints, firs
 
 
 @compiled
-def absorb(counts: Floats, sums: Floats, grams: Floats, decay: float, Z: Floats, y: Ints, w: Floats, events: Ints) -> int:
+def absorb(
+    counts: Floats, sums: Floats, grams: Floats, decay: float, Z: Floats, y: Ints, w: Floats, events: Ints
+) -> int:
     """Learn the rows of these events; give the class that is due to be refreshed after the last, or -1."""
     due = -1
     for e in events:
