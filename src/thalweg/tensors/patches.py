@@ -180,7 +180,7 @@ _SOFTENING = 0.1
 
 
 def _directions(flat: Floats) -> Floats:
-    """Give the left singular vectors of a flattening as rows, the strongest first, the largest part of each positive."""
+    """Give the left singular vectors of a flattening as rows, strongest first, the largest part of each positive."""
     _, vectors = np.linalg.eigh(flat @ flat.T)
     rows = np.ascontiguousarray(vectors[:, ::-1].T)
     largest = np.take_along_axis(rows, np.abs(rows).argmax(axis=1)[:, None], axis=1)

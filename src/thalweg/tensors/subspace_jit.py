@@ -1,6 +1,6 @@
 """The loop of subspace learners: the first rows, who answers, and what a mistake changes.
 
-| name  | length | meaning                                                                                                 |
+| name  | length | meaning                                                                                     |
 | gauge | GAUGE  | log of the softmax's sharpness; decayed errors of subspaces, trees, and both; right answers |
 
 A feature of a row is its residual to a class, less the least of its residuals, over their mean. The subspaces say
