@@ -189,7 +189,7 @@ def test_every_class_gets_a_name_of_its_own():
 @pytest.mark.parametrize(("params", "sentence"), [
     ({"patches": "yes"}, "patches must be"),
     ({"dimension": 0}, "dimension must lie in"),
-    ({"warmup": 2}, "warmup must lie in"),
+    ({"warmup": 7}, "warmup must lie in"),
     ({"shape": (0,)}, "shape must be"),
     ({"drift": "clairvoyance"}, "drift must"),
     ({"softness": -1}, "softness must lie in"),
@@ -227,3 +227,29 @@ def test_refuses_states_of_others(digits):
             small().restore({n: t for n, t in state.items() if n != name})
     with pytest.raises(ValueError, match="head"):
         small().restore(state | {"head": -state["head"] - 1})
+    learner = small().partial_fit(X, y)
+    with pytest.raises(ValueError, match="directions"):
+        learner.restore(state | {"directions": state["directions"][:, :3].copy()})
+    assert all(learner.state()[name].tobytes() == table.tobytes() for name, table in state.items())
+
+
+def test_features_may_join_a_vector_also_after_a_drift():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(800, 4))
+    y = (X[:, 0] > 0).astype(int)
+    y[400:] = 1 - y[400:]
+    learner = small(shape=(-1,), warmup=40)
+    learner.partial_fit([dict(zip("abc", row, strict=False)) for row in X[:390].tolist()], y[:390])
+    at = 390
+    while learner._elder is None:
+        learner.partial_fit([dict(zip("abc", X[at].tolist(), strict=False))], y[at : at + 1])
+        at += 1
+    learner.partial_fit([dict(zip("abcd", row, strict=True)) for row in X[at:].tolist()], y[at:])
+    assert learner.schema.n_features == 4
+    assert learner.n_drifts == 1
+    assert (learner.predict([dict(zip("abcd", row, strict=True)) for row in X[600:].tolist()]) == y[600:]).mean() > 0.9
+
+
+def test_the_shortest_warmup(digits):
+    P = small(warmup=8).test_then_train(digits[0][:200], digits[1][:200])
+    np.testing.assert_allclose(P[1:].sum(axis=1), 1.0)

@@ -52,6 +52,13 @@ class Elder:
         """Continue from what ``tables`` gave."""
         self.front.adopt(tables)
         self.spaces.adopt(tables)
+        if self.spaces.dimension != self.front.dimension:
+            raise ValueError("its tables 'elder_directions' and 'elder_sums' do not fit each other")
+
+    def widen(self, shape: tuple[int, ...]) -> None:
+        """Take vectors with more values, which are not looked at."""
+        self.shape = shape
+        self.front.widen(shape)
 
     def _verdict(self, X: Floats, y: Ints, turn: Ints, sign: float) -> Verdict:
         Z = np.empty((len(X), self.front.dimension))

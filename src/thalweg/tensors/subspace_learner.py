@@ -32,7 +32,7 @@ _BETTER = 0.03
 _TABLES = ("head", "gauge", "drift", "kept", "kept_codes", "kept_weights", "sample", "sample_codes", "sample_weights",
            "typical")  # fmt: skip
 
-_begin: Any = jit.begin
+_first_rows: Any = jit.begin
 _judge: Any = jit.judge
 _features: Any = jit.features
 _draw: Any = jit.draw
@@ -67,7 +67,7 @@ class SubspaceLearner(TensorClassifier):
             params.flag("patches", self.patches)
         params.whole("dimension", self.dimension, least=1, most=10_000)
         self._new_spaces()
-        params.whole("warmup", self.warmup, least=4, most=100_000)
+        params.whole("warmup", self.warmup, least=8, most=100_000)
         params.number("grace_period", self.grace_period, above=0)
         params.whole("max_leaves", self.max_leaves, least=1, most=1_000_000)
         make_detector("drift", self.drift)
@@ -108,12 +108,10 @@ class SubspaceLearner(TensorClassifier):
 
     def _start(self, schema: Schema) -> None:
         self._take(self._begin(schema))
-        detector, width = make_detector("drift", self.drift), schema.n_features
         self._own = {
-            "head": np.zeros(5, dtype=np.int64), "gauge": np.zeros(jit.GAUGE),
-            "drift": np.zeros((1, 1)) if detector is None else detector.new_rows(1),
+            "head": np.zeros(5, dtype=np.int64), "gauge": np.zeros(jit.GAUGE), "drift": _fresh(self.drift),
             "typical": np.zeros(0),
-        } | _room("kept", int(self.warmup), width) | _room("sample", 0, 0)  # fmt: skip
+        } | _room("kept", int(self.warmup), schema.n_features) | _room("sample", 0, 0)  # fmt: skip
         self._own["gauge"][jit.SHARPNESS] = _FIRST_SHARPNESS
 
     def _take(self, shape: Shape) -> None:
@@ -125,10 +123,7 @@ class SubspaceLearner(TensorClassifier):
         self._spaces = self._new_spaces()
         self._trees = self._new_trees()
         self._elder = None
-        self._detector_rules = (
-            -1 if detector is None else detector.code,
-            (np.zeros(1) if detector is None else detector.rules()),
-        )
+        self._detector_rules = (-1, np.zeros(1)) if detector is None else (detector.code, detector.rules())
         self._seeds = seeded(self.seed, self._n_trees)
 
     def _new_spaces(self) -> ClassSubspaces:
@@ -150,8 +145,8 @@ class SubspaceLearner(TensorClassifier):
             left = events[at:]
             mark = self._mark()
             if not self._front.fitted:
-                n = int(_begin(own["kept"], own["kept_codes"], own["kept_weights"], int(head[KEPT]), mark, rows, y, w,
-                               left, out, known))  # fmt: skip
+                n = int(_first_rows(own["kept"], own["kept_codes"], own["kept_weights"], int(head[KEPT]), mark, rows,
+                                    y, w, left, out, known))  # fmt: skip
                 gone = left[:n]
                 head[KEPT] += np.count_nonzero(gone < 0)
             else:
@@ -316,6 +311,8 @@ class SubspaceLearner(TensorClassifier):
             self._layout = layout
             raise ValueError(f"X must hold tensors of shape {before}, got tensors of shape {shape}")
         self._front.widen(shape)
+        if self._elder is not None:
+            self._elder.widen(shape)
         kept = self._own["kept"]
         if len(kept):
             self._own["kept"] = np.pad(kept, ((0, 0), (0, shape[0] - kept.shape[1])))
@@ -328,10 +325,17 @@ class SubspaceLearner(TensorClassifier):
         )
 
     def _adopt(self, tables: State, schema: Schema) -> None:
-        own = {name: tables[name] for name in _TABLES}
-        shape = self._begin(schema)
+        made = type(self)(**self.get_params(deep=False))  # built beside, so that nothing changes if it is refused
+        made._build(tables, schema)
+        for name in ("_layout", *SubspaceLearner.__slots__):
+            setattr(self, name, getattr(made, name))
+
+    def _build(self, tables: State, schema: Schema) -> None:
+        """Become what has these tables."""
+        shape, own = self._begin(schema), {name: tables[name] for name in _TABLES}
         self._refuse_unsound(own, schema.n_features)
         self._take(shape)
+        self._own = own
         self._front.adopt(tables)
         self._spaces.adopt(tables)
         self._trees.adopt(_part(tables, _TREE))
@@ -340,7 +344,6 @@ class SubspaceLearner(TensorClassifier):
             self._elder.adopt(elder)
         if self._front.fitted and self._spaces.dimension != self._front.dimension:
             raise ValueError("its tables 'directions' and 'sums' do not fit each other")
-        self._own = own
 
     def _refuse_unsound(self, own: State, width: int) -> None:
         """Refuse tables that no learner with these parameters could have."""
