@@ -123,6 +123,9 @@ _HOME = {
     "check_classifier": "checks",
     "check_detector": "checks",
     "check_stream": "checks",
+    "Comparison": "comparison.outcome",
+    "Ranking": "evaluate.ranking",
+    "compare": "comparison.grid",
     "describe_stream": "evaluate.stream_summary",
     "load": "snapshot",
     "load_dataset": "streams.datasets",
@@ -179,6 +182,7 @@ __all__ = [
     "ChordalFeatures",
     "Chunk",
     "Classifier",
+    "Comparison",
     "CompiledTrees",
     "CompressedBaggedKNN",
     "CompressedBagging",
@@ -233,6 +237,7 @@ __all__ = [
     "Random",
     "RandomRBF",
     "RandomTree",
+    "Ranking",
     "RecurringDrift",
     "Rules",
     "SamKNN",
@@ -259,6 +264,7 @@ __all__ = [
     "check_classifier",
     "check_detector",
     "check_stream",
+    "compare",
     "describe_stream",
     "freeze",
     "least_dimension",
@@ -285,6 +291,8 @@ if TYPE_CHECKING:
     from thalweg.baselines.no_change import NoChange
     from thalweg.baselines.vote import Vote
     from thalweg.checks import check_classifier, check_detector, check_stream
+    from thalweg.comparison.grid import compare
+    from thalweg.comparison.outcome import Comparison
     from thalweg.core.chunk import Chunk
     from thalweg.core.classifier import Classifier
     from thalweg.core.schema import Feature, Schema
@@ -298,6 +306,7 @@ if TYPE_CHECKING:
     from thalweg.detectors.kswin import KSWIN
     from thalweg.detectors.page_hinkley import PageHinkley
     from thalweg.evaluate.prequential import prequential
+    from thalweg.evaluate.ranking import Ranking
     from thalweg.evaluate.stream_summary import describe_stream
     from thalweg.forests.arf import AdaptiveRandomForest
     from thalweg.forests.bagging import OnlineBagging

@@ -9,19 +9,14 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
-from thalweg import __version__, data_commands, registry
+from thalweg import __version__, compare_command, data_commands, registry
 from thalweg.core import params
-from thalweg.core.names import parse
+from thalweg.named import ENDLESS, is_endless, make_learner, open_stream
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from thalweg.core.classifier import Classifier
-    from thalweg.core.protocols import Stream
     from thalweg.evaluate.prequential import Progress
-
-ENDLESS = 100_000
-"""Rows of an endless stream to read where no limit is given."""
 
 _STREAM = "A stream's name, name(parameter=value), a file, or - (standard input; see --format)."
 
@@ -34,6 +29,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.add_typer(data_commands.app)
+app.command(cls=compare_command.ManyAfterOn)(compare_command.compare)
 
 
 # What typer raises for a wrong command line; its home differs between versions of typer.
@@ -108,8 +104,10 @@ def run(
     from thalweg.evaluate.prequential import prequential
     from thalweg.snapshot import save as save_model
 
-    model = _learner(learner, _settings([*(settings or []), *(more or [])]), seed)
-    source = _stream(_input(stream, format), seed, target=target, drop=tuple(drop or ()), nominal=tuple(nominal or ()))
+    model = make_learner(learner, seed=seed, **_settings([*(settings or []), *(more or [])]))
+    source = open_stream(
+        _input(stream, format), seed=seed, target=target, drop=tuple(drop or ()), nominal=tuple(nominal or ())
+    )
     if budget is None and strategy is not None:
         raise ValueError(f"--strategy needs --budget, the share of the labels to ask for, got --strategy {strategy}")
     if budget is not None:
@@ -119,7 +117,7 @@ def run(
             learner=model, strategy=registry.make("strategy", strategy or "avu", registry.STRATEGIES, budget=budget)
         )
     _check_paths(json if json != "-" else None, plot, save, resume)
-    if limit is None and _is_endless(source):
+    if limit is None and is_endless(source):
         limit = ENDLESS
     try:
         with _progress(quiet=json == "-") as watch:
@@ -184,7 +182,7 @@ def generate(
     from thalweg.streams.write import write_stream
 
     _check_paths(str(out))
-    source = _stream(stream, seed, target=None)
+    source = open_stream(stream, seed=seed)
     console = _errors()
     with Bars(console=console, disable=not console.is_terminal) as bars:
         task = bars.add_task(stream, total=rows)
@@ -216,9 +214,11 @@ def show(
     from thalweg.evaluate.stream_summary import describe_stream
 
     _check_paths(None, plot)
-    source = _stream(_input(stream, format), seed, target=target, drop=tuple(drop or ()), nominal=tuple(nominal or ()))
+    source = open_stream(
+        _input(stream, format), seed=seed, target=target, drop=tuple(drop or ()), nominal=tuple(nominal or ())
+    )
     if rows is None:
-        rows = ENDLESS if _is_endless(source) else sys.maxsize
+        rows = ENDLESS if is_endless(source) else sys.maxsize
     names = None if features is None else [name.strip() for name in features.split(",")]
     console, known = _errors(), getattr(source, "rows", None)
     with Bars(console=console, disable=not console.is_terminal, transient=True) as bars:
@@ -293,14 +293,6 @@ def _settings(pairs: list[str]) -> dict[str, Any]:
     return chosen
 
 
-def _learner(text: str, chosen: dict[str, Any], seed: int | None) -> "Classifier":
-    name, _ = parse(text)
-    entry = registry.find("learner", name, registry.LEARNERS)
-    if seed is not None and "seed" in registry.parameters(entry.cls):
-        chosen = {"seed": seed, **chosen}
-    return registry.make("learner", text, registry.LEARNERS, **chosen)  # type: ignore[no-any-return]
-
-
 def _input(stream: str, format: str | None) -> str:
     """Say what standard input holds as ``open_file`` reads it: -, -.tsv, -.jsonl."""
     if format is None:
@@ -311,38 +303,10 @@ def _input(stream: str, format: str | None) -> str:
     return f"-.{format}"
 
 
-def _stream(text: str, seed: int | None, target: str | None, **columns: tuple[str, ...]) -> "Stream":
-    """Open a stream by its name, or a file."""
-    from thalweg.streams.datasets import DATASETS, load_dataset
-    from thalweg.streams.files import KINDS, open_file
-
-    made = {**registry.STREAMS, **registry.PAPERS}
-    known = {**made, **{n: registry.Entry("", d.line) for n, d in DATASETS.items()}}
-    suffixes = {s.lower() for s in Path(text).suffixes} & set(KINDS)
-    if text[:1] == "-" or target is not None or (text not in known and (Path(text).is_file() or suffixes)):
-        if target is None and not suffixes & {".libsvm", ".svm", ".npz"}:
-            where = "standard input" if text[:1] == "-" else text
-            raise ValueError(f"--target must name the column of {where} to predict")
-        return open_file(text, target=target, **{name: given for name, given in columns.items() if given})
-    name, given = parse(text)
-    registry.find("stream", name, known)
-    if name in DATASETS:
-        return load_dataset(name, **given)
-    more = {} if seed is None or "seed" in given else {"seed": seed}
-    return registry.make("stream", text, made, **more)  # type: ignore[no-any-return]
-
-
-def _is_endless(source: "Stream") -> bool:
-    """Does the stream go on for ever? A file ends, though how many rows it has is not known before it is read."""
-    from thalweg.streams.blocks import BlockStream
-
-    return getattr(source, "rows", 0) is None and not isinstance(source, BlockStream)
-
-
 def _check_paths(json: str | None = None, plot: Path | None = None, *others: Path | None) -> None:
     """Refuse a place that cannot be written to before any work is done, not after."""
     if plot is not None:
-        from thalweg.evaluate.plots import check_path
+        from thalweg.evaluate.picture import check_path
 
         check_path(plot)
     for path in (Path(json) if json else None, plot, *others):

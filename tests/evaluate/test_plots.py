@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 from tiny_stream import Moving, TinyStream, rows
 
-from thalweg.evaluate.plots import curves, describe, spread
+from thalweg.evaluate.picture import spread
+from thalweg.evaluate.plots import curves, describe
 from thalweg.evaluate.prequential import prequential
 
 

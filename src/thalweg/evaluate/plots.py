@@ -1,85 +1,22 @@
 """Learning curves as pictures, each with a sentence that says what it shows."""
 
-import html
-import io
 import os
 from collections.abc import Sequence
-from pathlib import Path
-from typing import Any, NamedTuple, final
+from typing import Any
 
 import numpy as np
 
 from thalweg.core import params
+from thalweg.evaluate.comparison_plots import describe_ranks, rank_diagram
 from thalweg.evaluate.metrics import METRICS
+from thalweg.evaluate.picture import DARK, LIGHT, Picture, Theme, check_path, figure_class, spread
 from thalweg.evaluate.result import Result
 from thalweg.evaluate.table import TITLES, metric_text
 
-SUFFIXES = (".png", ".svg", ".pdf")
+__all__ = ["curves", "describe", "describe_ranks", "rank_diagram"]
+
 _STRIP = 0.75  # inches for each strip below the curves
 PERCENT = ("accuracy", "balanced_accuracy")
-
-
-class Theme(NamedTuple):
-    """Colours of a picture. The lines are told apart with any kind of colour vision (Okabe & Ito 2008)."""
-
-    paper: str
-    ink: str
-    faint: str
-    grid: str
-    lines: tuple[str, ...]
-
-
-LIGHT = Theme(
-    "#ffffff", "#1f2328", "#656d76", "#e4e7eb",
-    ("#0072b2", "#d55e00", "#009e73", "#b35a91", "#e69f00", "#56b4e9", "#4d4d4d"),
-)  # fmt: skip
-DARK = Theme(
-    "#14171b", "#e6e8eb", "#9aa2ab", "#2a2f36",
-    ("#56b4e9", "#e69f00", "#2fbf96", "#e08bb8", "#f0e442", "#ff8552", "#c5cbd3"),
-)  # fmt: skip
-
-
-@final
-class Picture:
-    """A figure and its text alternative; shows itself in a notebook."""
-
-    def __init__(self, figure: Any, alt: str) -> None:
-        self.figure = figure
-        """The Matplotlib figure."""
-        self.alt = alt
-        """What the picture shows, in words."""
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write to a .png, .svg or .pdf file, with the text alternative inside."""
-        suffix = check_path(path)
-        Path(path).write_bytes(self.svg().encode() if suffix == ".svg" else self._bytes(suffix[1:]))
-
-    def svg(self) -> str:
-        """Give the picture as SVG, to be put in a page."""
-        text = self._bytes("svg").decode()
-        start = text.index("<svg")
-        start, stop = start + len("<svg"), text.index(">", start) + 1
-        label = f"<title>{html.escape(self.alt)}</title>"
-        return f'{text[:start]} role="img"{text[start:stop]}\n {label}{text[stop:]}'
-
-    def _bytes(self, kind: str) -> bytes:
-        import matplotlib
-
-        about = {
-            "png": {"Description": self.alt, "Software": "thalweg"},
-            "svg": {"Description": self.alt, "Date": None},
-            "pdf": {"Subject": self.alt, "CreationDate": None},
-        }
-        file = io.BytesIO()
-        with matplotlib.rc_context({"svg.hashsalt": "thalweg"}):  # the same picture is the same file
-            self.figure.savefig(file, format=kind, dpi=160, metadata=about[kind], facecolor=self.figure.get_facecolor())
-        return file.getvalue()
-
-    def _repr_svg_(self) -> str:
-        return self.svg()
-
-    def __repr__(self) -> str:
-        return f"Picture({self.alt!r})"
 
 
 def curves(
@@ -113,14 +50,14 @@ def curves(
             raise ValueError(f"results must have the metric {metric!r}, the one of {r.learner} has {list(r.final)}")
     if path is not None:
         check_path(path)
-    figure_class = _figure_class()
+    make = figure_class()
     theme = DARK if dark else LIGHT
     coloured = [(r, theme.lines[i % len(theme.lines)]) for i, r in enumerate(results)]
     forests = [(r, colour) for r, colour in coloured if r.replaced]
     sparing = [(r, colour) for r, colour in coloured if r.rows and r.labels_used < 0.99 * r.rows]
     n = bool(sparing) + len(forests)
     heights = [size[1]] + [_STRIP] * n
-    figure = figure_class(figsize=(size[0], sum(heights)), layout="constrained", facecolor=theme.paper)
+    figure = make(figsize=(size[0], sum(heights)), layout="constrained", facecolor=theme.paper)
     figure.get_layout_engine().set(w_pad=0.14, h_pad=0.12)
     parts = figure.subplots(1 + n, 1, sharex=True, squeeze=False, gridspec_kw={"height_ratios": heights})
     axes, *strips = parts[:, 0]
@@ -184,23 +121,6 @@ def describe(results: Sequence[Result], metric: str = "accuracy") -> str:
         if r.rows and r.labels_used < 0.99 * r.rows:
             drifts += f" {r.learner} used {r.labels_used / r.rows:.1%} of the labels."
     return f"{what} over the last {first.window:,} rows on {stream}, {rows:,} rows: {'; '.join(lines)}.{drifts}"
-
-
-def check_path(path: str | os.PathLike[str]) -> str:
-    """Refuse a path that no picture can be written to; give its ending."""
-    params.path("path", path)
-    suffix = Path(path).suffix.lower()
-    if suffix not in SUFFIXES:
-        raise ValueError(f"path must end in one of {', '.join(SUFFIXES)}, got {os.fspath(path)!r}")
-    return suffix
-
-
-def _figure_class() -> Any:
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise ImportError("pictures need Matplotlib: pip install 'thalweg[plots]'") from None
-    return Figure
 
 
 def _dot(x: Any) -> str:
@@ -300,17 +220,3 @@ def _label(axes: Any, ends: list[tuple[float, str, str]]) -> None:
             textcoords=("axes fraction", "data"), ha="left", va="center", color=colour, fontsize=9.5,
             fontweight="bold", annotation_clip=False, arrowprops=leader if abs(place - y) > 0.3 * gap else None,
         )  # fmt: skip
-
-
-def spread(places: Sequence[float], gap: float, low: float) -> list[float]:
-    """Move places, highest first, as little down as keeps them a gap apart, and none of them below the floor.
-
-    >>> spread([0.5, 0.5, 0.25], 0.25, 0.0)
-    [0.5, 0.25, 0.0]
-    """
-    moved = list(places)
-    for i in range(1, len(moved)):
-        moved[i] = min(moved[i], moved[i - 1] - gap)
-    for i in range(len(moved) - 1, -1, -1):
-        moved[i] = max(moved[i], low if i == len(moved) - 1 else moved[i + 1] + gap)
-    return moved

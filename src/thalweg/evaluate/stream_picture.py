@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from thalweg.evaluate.plots import DARK, LIGHT, Picture, Theme, _figure_class, check_path, spread
+from thalweg.evaluate.picture import DARK, LIGHT, Picture, Theme, check_path, figure_class, spread
 from thalweg.evaluate.stream_images import mosaic
 from thalweg.evaluate.stream_summary import FeatureOverTime, StreamSummary
 
@@ -44,7 +44,7 @@ def draw(
     across = 1 if count == 1 else 2
     down = -(-count // across)
     heights = [3.1, *_gallery_height(summary, width), 0.7 + 1.6 * down]
-    figure = _figure_class()(figsize=(width, sum(heights)), layout="constrained", facecolor=theme.paper)
+    figure = figure_class()(figsize=(width, sum(heights)), layout="constrained", facecolor=theme.paper)
     figure.get_layout_engine().set(w_pad=0.1, h_pad=0.06, hspace=0.02, wspace=0.03)
     upper, *between, lower = figure.subfigures(len(heights), 1, height_ratios=heights)
     for middle in between:

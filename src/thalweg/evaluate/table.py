@@ -54,6 +54,28 @@ class Table:
 
     __repr__ = __str__
 
+    def parts(self, width: int) -> "list[Table]":
+        """Split into tables, one below the other, that are at most so many characters wide, if that can be.
+
+        >>> [part.head for part in Table(("name", "first", "second"), [("a", "1", "2")]).parts(16)]
+        [('name', 'first'), ('name', 'second')]
+        """
+        widths = [3 + max(len(r[i]) for r in (self.head, *self.rows)) for i in range(len(self.head))]
+        blocks: list[list[int]] = [[]]
+        for i in range(1, len(widths)):
+            if blocks[-1] and widths[0] + sum(widths[j] for j in blocks[-1]) + widths[i] > width:
+                blocks.append([])
+            blocks[-1].append(i)
+        return [
+            Table(
+                [self.head[i] for i in (0, *block)],
+                [[row[i] for i in (0, *block)] for row in self.rows],
+                title=self.title if n == 0 else "",
+                notes=self.notes if n == len(blocks) - 1 else (),
+            )
+            for n, block in enumerate(blocks)
+        ]
+
     def __rich__(self) -> Any:
         from rich import box
         from rich.console import Group

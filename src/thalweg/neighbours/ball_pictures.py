@@ -10,7 +10,7 @@ import numpy as np
 from thalweg.core import params
 from thalweg.core.classifier import Floats
 from thalweg.core.params import shown
-from thalweg.evaluate.plots import DARK, LIGHT, Picture, Theme, check_path
+from thalweg.evaluate.picture import DARK, LIGHT, Picture, Theme, check_path
 from thalweg.neighbours import ball_cover_jit as o
 from thalweg.neighbours.ball_cover import BallCover
 from thalweg.neighbours.ball_cover_plus import BallCoverPlus

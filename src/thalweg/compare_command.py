@@ -1,0 +1,104 @@
+"""The command ``thalweg compare``: learners on streams, a live table, and files that say it all."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from typer.core import TyperCommand
+
+if TYPE_CHECKING:
+    from thalweg.comparison import Comparison
+
+
+class ManyAfterOn(TyperCommand):
+    """Lets ``--on`` take all words up to the next option."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Write ``--on A B`` as ``--on A --on B``."""
+        words: list[str] = []
+        after_on = False
+        for word in args:
+            if word.startswith("-") and word != "-":
+                after_on = word == "--on"
+                words += [] if after_on else [word]
+            else:
+                words += ["--on", word] if after_on else [word]
+        if args and args[-1] == "--on":
+            words.append("--on")  # with nothing after it: let the parser say so
+        return super().parse_args(ctx, words)
+
+
+def compare(
+    learners: Annotated[
+        list[str],
+        typer.Argument(help="Learners: arf, arf(size=30), sdf@0.7 (70 % of the labels), NAME=arf(size=30).",
+                       metavar="LEARNER...", show_default=False),
+    ],
+    on: Annotated[list[str], typer.Option(help="Streams: names, name(parameter=value), files.", metavar="STREAM...")],
+    seeds: Annotated[str, typer.Option(help="How many seeds (1, 2, …), or which: 3,5,7.")] = "1",
+    limit: Annotated[int | None, typer.Option(help="Rows of each run (an endless stream: 100,000).", min=1)] = None,
+    jobs: Annotated[int, typer.Option(help="Runs at a time, each in a process with one thread.", min=1)] = 1,
+    out: Annotated[Path, typer.Option(help="Folder for finished runs and for the report.")] = Path("comparison"),
+    target: Annotated[str | None, typer.Option(help="The column to predict, where a stream is a file.")] = None,
+    window: Annotated[int | None, typer.Option(help="Rows of the sliding window for metrics.", min=1)] = None,
+    metric: Annotated[str, typer.Option(help="What to rank by; see thalweg list.")] = "accuracy",
+    fresh: Annotated[bool, typer.Option("--fresh", help="Run all again, also what is done.")] = False,
+) -> None:  # fmt: skip
+    """Compare learners on streams; stopped at any time, the same command goes on from there."""
+    from rich.console import Console
+
+    from thalweg.comparison import compare as run
+    from thalweg.comparison.live import Live
+
+    named = _named(learners)
+    try:
+        with Live(Console(stderr=True), named, on) as live:
+            found = run(
+                named, on=on, seeds=_seeds(seeds), limit=limit, jobs=jobs, folder=out, target=target, window=window,
+                metric=metric, fresh=fresh, on_plan=live.plan, on_event=live.tell,
+            )  # fmt: skip
+    except KeyboardInterrupt:
+        print(f"thalweg: interrupted; finished runs are kept in {out}, the same command goes on", file=sys.stderr)
+        raise typer.Exit(130) from None
+    console = Console()
+    ranking = found.ranking()
+    for table in (found.table(), *([] if ranking is None else [ranking.table()])):
+        for part in table.parts(console.width):
+            console.print(part)
+    for path in write(found, out):
+        print(f"written: {path}")
+    if found.failures:
+        print(f"thalweg: {len(found.failures)} of {len(found.cells)} runs failed", file=sys.stderr)
+        raise typer.Exit(1)
+
+
+def write(found: "Comparison", folder: Path) -> list[Path]:
+    """Write the files of a comparison; give their paths."""
+    table, numbers = folder / "results.csv", folder / "results.json"
+    found.to_csv(table)
+    found.to_json(numbers)
+    return [table, numbers]
+
+
+def _named(learners: list[str]) -> dict[str, str]:
+    """Read ``NAME=learner`` and ``learner``; two that are the same are seen by the grid."""
+    from thalweg.comparison.cell import canonical
+
+    named: dict[str, str] = {}
+    for text in learners:
+        name, equals, spec = text.partition("=")
+        spec = canonical(spec if equals and "(" not in name else text)
+        if not equals or "(" in name:
+            name = spec
+        if name in named:
+            raise ValueError(f"learners must have different names, got {name!r} twice")
+        named[name] = spec
+    return named
+
+
+def _seeds(text: str) -> int | list[int]:
+    try:
+        return [int(seed) for seed in text.split(",")] if "," in text else int(text)
+    except ValueError:
+        raise ValueError(f"--seeds must be a number, or numbers like 3,5,7, got {text!r}") from None

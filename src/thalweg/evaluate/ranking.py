@@ -1,0 +1,189 @@
+"""Learners ranked over several streams, with the tests that say which differences mean something."""
+
+from collections.abc import Sequence
+from functools import cached_property
+from itertools import combinations
+from typing import Any, Literal, final
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from thalweg.core import params
+from thalweg.evaluate import significance
+from thalweg.evaluate.significance import Floats, Friedman, Interval, Pair
+from thalweg.evaluate.table import Table
+
+Procedure = Literal["nemenyi", "shaffer", "holm"]
+PROCEDURES: tuple[Procedure, ...] = ("nemenyi", "shaffer", "holm")
+
+
+@final
+class Ranking:
+    """A table of scores, a row for each stream and a column for each learner, and what can be concluded from it.
+
+    Several seeds of one stream belong into one row, as their mean: seeds are no streams. NaN: the run is missing, and
+    counts as the worst of its stream. alpha: how often a difference may be called one by mistake.
+
+    >>> ranking = Ranking(["tree", "forest"], [[0.7, 0.8], [0.6, 0.9], [0.5, 0.7]])
+    >>> ranking.ranks.tolist(), ranking.order
+    ([2.0, 1.0], [1, 0])
+    >>> ranking.pairs("shaffer")[0, 1] == ranking.pairs("holm")[0, 1]
+    True
+    """
+
+    def __init__(
+        self, learners: Sequence[str], scores: ArrayLike, *, higher_is_better: bool = True, alpha: float = 0.05
+    ) -> None:
+        self.learners = list(learners)
+        self.scores = significance.check_scores(scores)
+        if self.scores.shape[1] != len(self.learners):
+            raise ValueError(
+                f"scores must have a column for each of the {len(self.learners)} learners, got {self.scores.shape[1]}"
+            )
+        params.number("alpha", alpha, above=0.0, below=1.0)
+        self.higher_is_better = higher_is_better
+        self.alpha = float(alpha)
+
+    @property
+    def streams(self) -> int:
+        """How many streams there are."""
+        return len(self.scores)
+
+    @cached_property
+    def ranks(self) -> Floats:
+        """The mean rank of each learner; 1 is the best."""
+        return significance.average_ranks(self.scores, higher_is_better=self.higher_is_better)
+
+    @cached_property
+    def order(self) -> list[int]:
+        """The learners from the best to the worst, by their mean rank."""
+        return [int(i) for i in np.argsort(self.ranks, kind="stable")]
+
+    @cached_property
+    def friedman(self) -> Friedman:
+        """Whether the learners differ at all."""
+        return significance.friedman(self.scores, higher_is_better=self.higher_is_better)
+
+    @property
+    def differ(self) -> bool:
+        """Does the test of Iman and Davenport say that the learners differ? If not, pairs must not be looked at."""
+        return self.friedman.f_p < self.alpha
+
+    @cached_property
+    def critical_difference(self) -> float:
+        """The least difference of two mean ranks that Nemenyi's test calls significant."""
+        return significance.critical_difference(len(self.learners), self.streams, self.alpha)
+
+    def pairs(self, procedure: Procedure = "shaffer") -> dict[Pair, float]:
+        """Give the p-value of each pair of learners, adjusted for their number."""
+        params.choice("procedure", procedure, PROCEDURES)
+        return getattr(significance, procedure)(self.ranks, self.streams)  # type: ignore[no-any-return]
+
+    def groups(self, procedure: Procedure = "nemenyi") -> list[tuple[int, ...]]:
+        """Find the runs of learners, best first, that the test does not tell apart; none where they do not differ."""
+        if not self.differ:
+            return []
+        if procedure == "nemenyi":
+            return significance.groups(self.ranks, self.critical_difference)
+        same = {pair for pair, p in self.pairs(procedure).items() if p >= self.alpha}
+        return significance.groups(self.ranks, same)
+
+    def wilcoxon(self) -> dict[Pair, float]:
+        """Give the p-value of each pair by the signed-rank test, not adjusted: for one pair chosen beforehand."""
+        n = len(self.learners)
+        return {
+            (i, j): significance.wilcoxon(self.scores[:, i], self.scores[:, j]) for i, j in combinations(range(n), 2)
+        }
+
+    def interval(self, i: int, j: int | None = None) -> Interval:
+        """Bootstrap the mean score of a learner over the streams, or of how far learner i is above learner j."""
+        return significance.bootstrap(self.scores[:, i] if j is None else self.scores[:, i] - self.scores[:, j])
+
+    # -- ways to look at it -------------------------------------------------------------------------------------------
+
+    def verdict(self) -> str:
+        """Say in a sentence what the tests found."""
+        f = self.friedman
+        said = f"Iman–Davenport F = {f.f:.2f}, p {_against(f.f_p)}; Friedman χ² = {f.chi2:.2f}, p {_against(f.p)}"
+        if not self.differ:
+            return f"The learners do not differ significantly over these {self.streams} streams ({said})."
+        cd = f"two mean ranks differ significantly when they are {self.critical_difference:.2f} apart (Nemenyi)"
+        return f"The learners differ over these {self.streams} streams ({said}); {cd}."
+
+    def table(self) -> Table:
+        """Tabulate mean ranks, mean scores and their intervals, best first."""
+        best = self.order[0]
+        rows = []
+        for i in self.order:
+            own, gap = self.interval(i), self.interval(i, best)
+            apart = ("", "") if i == best else (f"{gap.mean:+.4f}", f"{gap.low:+.3f} … {gap.high:+.3f}")
+            spread = f"{own.low:.3f} … {own.high:.3f}"
+            rows.append((self.learners[i], f"{self.ranks[i]:.2f}", f"{own.mean:.4f}", spread, *apart))
+        head = ("learner", "rank", "mean", "95 % interval", "to the best", "95 % interval")
+        return Table(head, rows, title="Average ranks", notes=[self.verdict()])
+
+    def pairs_table(self) -> Table:
+        """Tabulate the p-values of all pairs: Nemenyi, Shaffer, Holm, and Wilcoxon unadjusted."""
+        columns: list[dict[Pair, float]] = [*(self.pairs(p) for p in PROCEDURES), self.wilcoxon()]
+        order = sorted(columns[1], key=lambda pair: columns[1][pair])
+        rows = [
+            (
+                " – ".join(self.learners[i] for i in sorted(pair, key=lambda i: self.ranks[i])),
+                f"{abs(self.ranks[pair[0]] - self.ranks[pair[1]]):.2f}",
+                *(p_text(column[pair]) for column in columns),
+            )
+            for pair in order
+        ]
+        notes = ["Better one first. Nemenyi, Shaffer and Holm are adjusted for the number of pairs, Wilcoxon is not."]
+        if not self.differ:
+            notes.insert(0, "Friedman's test found no difference at all: none of these pairs may be called different.")
+        head = ("pair", "ranks apart", "Nemenyi p", "Shaffer p", "Holm p", "Wilcoxon p")
+        return Table(head, rows, title="All pairs", notes=notes)
+
+    def plot(self, path: Any = None, **options: Any) -> Any:
+        """Draw the critical-difference diagram; see ``plots.rank_diagram`` for the options."""
+        from thalweg.evaluate.plots import rank_diagram
+
+        return rank_diagram(self, path, **options)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give everything as plain values, for JSON."""
+        return {
+            "learners": self.learners,
+            "streams": self.streams,
+            "ranks": self.ranks.tolist(),
+            "friedman": self.friedman._asdict(),
+            "alpha": self.alpha,
+            "critical_difference": self.critical_difference,
+            "groups": [[self.learners[i] for i in group] for group in self.groups()],
+            "pairs": [
+                {
+                    "pair": [self.learners[i] for i in pair],
+                    **{p: self.pairs(p)[pair] for p in PROCEDURES},
+                    "wilcoxon": w,
+                }
+                for pair, w in self.wilcoxon().items()
+            ],
+        }
+
+    def __repr__(self) -> str:
+        return str(self.table())
+
+    def __rich__(self) -> Any:
+        return self.table()
+
+    def _repr_html_(self) -> str:
+        return self.table()._repr_html_()
+
+
+def p_text(p: float) -> str:
+    """Write a p-value.
+
+    >>> p_text(0.0423), p_text(0.00002), p_text(1.0)
+    ('0.0423', '< 0.0001', '1')
+    """
+    return "< 0.0001" if p < 1e-4 else f"{p:.3g}"
+
+
+def _against(p: float) -> str:
+    return p_text(p) if p < 1e-4 else f"= {p_text(p)}"
