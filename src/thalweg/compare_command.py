@@ -78,7 +78,12 @@ def write(found: "Comparison", folder: Path) -> list[Path]:
     table, numbers = folder / "results.csv", folder / "results.json"
     found.to_csv(table)
     found.to_json(numbers)
-    return [table, numbers]
+    try:
+        found.to_html(folder / "report.html")
+    except ImportError as error:
+        print(f"thalweg: no report.html: {error}", file=sys.stderr)
+        return [table, numbers]
+    return [table, numbers, folder / "report.html"]
 
 
 def _named(learners: list[str]) -> dict[str, str]:

@@ -87,9 +87,9 @@ class Comparison:
         ranking = self.ranking(metric)
         rows = [(s, *self._cells(s, metric, row)) for s, row in zip(self.streams, scores, strict=True)]
         if ranking is not None:
-            means = [metric_text(metric, float(np.mean(column))) for column in scores.T]
+            means = [_bare(metric, float(np.mean(column))) for column in scores.T]
             rows += [("mean", *means), ("average rank", *(f"{rank:.2f}" for rank in ranking.ranks))]
-        notes = [f"{TITLES[metric]}; * the best of its stream" + self._spread_note()]
+        notes = [f"{TITLES[metric]}{unit(metric)}; * the best of its stream" + self._spread_note()]
         notes += [f"failed: {c.learner} on {c.stream}, seed {c.seed}: {why}" for c, why in self.failures.items()]
         return Table(("stream", *self.learners), rows, title="Comparison", notes=notes)
 
@@ -105,8 +105,8 @@ class Comparison:
                 texts.append("failed")
                 continue
             values = [r.final[metric] for r in self.of(learner, stream)]
-            spread = f" ± {_spread_text(metric, stdev(values))}" if len(values) > 1 else ""
-            texts.append(f"{'* ' if loss == best else ''}{metric_text(metric, float(value))}{spread}")
+            spread = f" ± {_bare(metric, stdev(values))}" if len(values) > 1 else ""
+            texts.append(f"{'* ' if loss == best else ''}{_bare(metric, float(value))}{spread}")
         return texts
 
     def costs(self) -> Table:
@@ -115,7 +115,7 @@ class Comparison:
         for learner in self.learners:
             runs = [r for stream in self.streams for r in self.of(learner, stream)]
             rows.append((learner, *_costs(runs)))
-        head = ("learner", "rows per CPU second", "µs per row", "state at the end", "most", "RAM-hours")
+        head = ("learner", "rows per CPU second", "µs per row", "state at the end", "most")
         return Table(head, rows, title="Costs", notes=["Means over all runs; rows per second: the geometric mean."])
 
     # -- files --------------------------------------------------------------------------------------------------------
@@ -147,6 +147,12 @@ class Comparison:
         if path is not None:
             Path(path).write_text(text + "\n", encoding="utf-8")
         return text
+
+    def to_html(self, path: str | os.PathLike[str]) -> None:
+        """Write one self-contained page: pictures, ranks, tests, tables, and how to have it again."""
+        from thalweg.comparison.page import write_page
+
+        write_page(self, Path(path))
 
     def _line(self, cell: Cell) -> dict[str, Any]:
         name = next(name for name, spec in self.learners.items() if spec == cell.learner)
@@ -187,12 +193,16 @@ def _costs(runs: Sequence[Result]) -> tuple[str, ...]:
 
     speeds = [s for s in map(speed, runs) if s > 0.0]
     if not speeds:
-        return ("–",) * 5
+        return ("–",) * 4
     typical = math.exp(fmean(map(math.log, speeds)))
     state, peak = (round(fmean(getattr(r, name) for r in runs)) for name in ("state_bytes", "peak_bytes"))
-    hours = fmean(r.ram_hours for r in runs)
-    return f"{typical:,.0f}", f"{1e6 / typical:.3g}", bytes_text(state), bytes_text(peak), f"{hours:.2g}"
+    return f"{typical:,.0f}", f"{1e6 / typical:.3g}", bytes_text(state), bytes_text(peak)
 
 
-def _spread_text(metric: str, value: float) -> str:
+def unit(metric: str) -> str:
+    """Say in what a table gives a metric."""
+    return " in per cent" if "%" in metric_text(metric, 0.5) else ""
+
+
+def _bare(metric: str, value: float) -> str:
     return metric_text(metric, value).removesuffix(" %")

@@ -3,6 +3,7 @@
 import html
 import io
 import os
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, final
@@ -55,7 +56,26 @@ class Picture:
         label = f"<title>{html.escape(self.alt)}</title>"
         return f'{text[:start]} role="img"{text[start:stop]}\n {label}{text[stop:]}'
 
-    def _bytes(self, kind: str) -> bytes:
+    def inline(self) -> str:
+        """Give the picture as SVG for a page: text is text, and the colours are those of the page, light or dark.
+
+        Needs a picture in light colours, and ``page_colours`` in the style of the page.
+        """
+        text = self._bytes("svg", letters=False).decode()
+        text = text[text.index("<svg") :]
+        text = re.sub(r"<metadata>.*?</metadata>|<style.*?</style>", "", text, flags=re.DOTALL)
+        for much in _NEEDLESS:
+            text = re.sub(much, "", text)
+        text = text.replace("xlink:href", "href")
+        text = re.sub(r"(\.\d\d)\d+", r"\1", text)  # a hundredth of a point is fine enough
+        box = re.search(r'viewBox="[^"]+"', text)
+        assert box is not None
+        for colour, name in zip(_colours(LIGHT), _COLOUR_NAMES, strict=True):
+            text = text.replace(colour, f"var({name})")
+        label = f'<svg {box[0]} role="img" aria-label="{html.escape(self.alt)}">'
+        return re.sub(r"\n\s*", "\n", label + text[text.index(">") + 1 :]).strip()
+
+    def _bytes(self, kind: str, letters: bool = True) -> bytes:
         import matplotlib
 
         about = {
@@ -64,7 +84,8 @@ class Picture:
             "pdf": {"Subject": self.alt, "CreationDate": None},
         }
         file = io.BytesIO()
-        with matplotlib.rc_context({"svg.hashsalt": "thalweg"}):  # the same picture is the same file
+        settings = {"svg.hashsalt": "thalweg", "svg.fonttype": "path" if letters else "none"}
+        with matplotlib.rc_context(settings):  # the same picture is the same file
             self.figure.savefig(file, format=kind, dpi=160, metadata=about[kind], facecolor=self.figure.get_facecolor())
         return file.getvalue()
 
@@ -73,6 +94,31 @@ class Picture:
 
     def __repr__(self) -> str:
         return f"Picture({self.alt!r})"
+
+
+_NEEDLESS = (
+    r' id="[a-z.]+\w*_\d+"',  # of groups: the same in every picture, and nobody asks for them
+    r" font-family: [^;]*;",  # the page has one
+    r' transform="rotate\(-0 [^"]*"',
+)
+_COLOUR_NAMES = ("--paper", "--ink", "--faint", "--grid", *(f"--line-{i}" for i in range(len(LIGHT.lines))))
+
+
+def _colours(theme: Theme) -> tuple[str, ...]:
+    return (theme.paper, theme.ink, theme.faint, theme.grid, *theme.lines)
+
+
+def page_colours() -> str:
+    """Give the style that ``Picture.inline`` needs: the colours of a page, light, dark on a dark screen.
+
+    >>> page_colours()[:24]
+    ':root { --paper: #ffffff'
+    """
+    light, dark = (
+        "; ".join(f"{name}: {colour}" for name, colour in zip(_COLOUR_NAMES, _colours(theme), strict=True))
+        for theme in (LIGHT, DARK)
+    )
+    return f":root {{ {light} }}\n@media screen and (prefers-color-scheme: dark) {{ :root {{ {dark} }} }}\n"
 
 
 def check_path(path: str | os.PathLike[str]) -> str:
@@ -105,3 +151,19 @@ def spread(places: Sequence[float], gap: float, low: float) -> list[float]:
     for i in range(len(moved) - 1, -1, -1):
         moved[i] = max(moved[i], low if i == len(moved) - 1 else moved[i + 1] + gap)
     return moved
+
+
+def name_below(figure: Any, ends: Sequence[tuple[float, str, str]], theme: Theme) -> None:
+    """Name lines, each given by its last value, name and colour, in two columns below a narrow picture."""
+    from matplotlib.lines import Line2D
+
+    marks = [Line2D([], [], linestyle="", marker="o", markersize=6.5, color=colour) for _, _, colour in ends]
+    key(figure, marks, [name for _, name, _ in ends], theme, below=True)
+
+
+def key(figure: Any, marks: Sequence[Any], names: Sequence[str], theme: Theme, *, below: bool) -> None:
+    """Say which mark is whose: beside the panels of a figure, or below them."""
+    figure.legend(
+        marks, names, loc="outside lower left" if below else "outside right upper", ncols=2 if below else 1,
+        frameon=False, labelcolor=theme.ink, fontsize=9.5, handletextpad=0.3, columnspacing=1.2, labelspacing=0.7,
+    )  # fmt: skip

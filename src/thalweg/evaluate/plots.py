@@ -7,14 +7,16 @@ from typing import Any
 import numpy as np
 
 from thalweg.core import params
-from thalweg.evaluate.comparison_plots import describe_ranks, rank_diagram
+from thalweg.evaluate.comparison_plots import costs, describe_ranks, intervals, rank_diagram
 from thalweg.evaluate.metrics import METRICS
-from thalweg.evaluate.picture import DARK, LIGHT, Picture, Theme, check_path, figure_class, spread
+from thalweg.evaluate.picture import DARK, LIGHT, Picture, Theme, check_path, figure_class, name_below, spread
 from thalweg.evaluate.result import Result
 from thalweg.evaluate.table import TITLES, metric_text
 
-__all__ = ["curves", "describe", "describe_ranks", "rank_diagram"]
+__all__ = ["costs", "curves", "describe", "describe_ranks", "intervals", "rank_diagram"]
 
+NARROW = 5.5
+"""A picture of fewer inches has no room for names beside it."""
 _STRIP = 0.75  # inches for each strip below the curves
 PERCENT = ("accuracy", "balanced_accuracy")
 
@@ -27,13 +29,17 @@ def curves(
     title: str | None = None,
     dark: bool = False,
     size: tuple[float, float] = (8.0, 4.2),
+    strips: bool = True,
+    among: Sequence[str] = (),
 ) -> Picture:
     """Draw a windowed metric over the rows, one line for each learner, with the known drifts as dashed lines.
 
-    path: a .png, .svg or .pdf file to write; None: only give the picture. title: None: the stream's name.
+    path: a .png, .svg or .pdf file to write; None: only give the picture. title: None: the stream's name; "": what
+    the axis shows, which is then not said beside it. Lines are named at their ends, in a narrow picture below it.
     Drifts that a learner detected are marked by triangles on its line. Where members of ensembles were replaced, a
     strip below shows when: a row for each member. Where a learner did not use all labels, a strip shows how many.
-    size: inches, without the strips.
+    size: inches, without the strips; strips=False: none of them. among: names of learners, in the order that gives them
+    their colours, where several pictures show different ones of them.
 
     >>> from thalweg import SEA, NoChange, prequential
     >>> picture = curves([prequential(SEA(seed=1), NoChange(), limit=2000)])
@@ -52,19 +58,21 @@ def curves(
         check_path(path)
     make = figure_class()
     theme = DARK if dark else LIGHT
-    coloured = [(r, theme.lines[i % len(theme.lines)]) for i, r in enumerate(results)]
-    forests = [(r, colour) for r, colour in coloured if r.replaced]
-    sparing = [(r, colour) for r, colour in coloured if r.rows and r.labels_used < 0.99 * r.rows]
+    places = [among.index(r.learner) if r.learner in among else i for i, r in enumerate(results)]
+    coloured = [(r, theme.lines[i % len(theme.lines)]) for i, r in zip(places, results, strict=True)]
+    forests = [(r, colour) for r, colour in coloured if r.replaced and strips]
+    sparing = [(r, colour) for r, colour in coloured if r.rows and r.labels_used < 0.99 * r.rows and strips]
     n = bool(sparing) + len(forests)
     heights = [size[1]] + [_STRIP] * n
-    figure = make(figsize=(size[0], sum(heights)), layout="constrained", facecolor=theme.paper)
+    names = 0.22 * -(-len(results) // 2) if size[0] < NARROW else 0.0
+    figure = make(figsize=(size[0], sum(heights) + names), layout="constrained", facecolor=theme.paper)
     figure.get_layout_engine().set(w_pad=0.14, h_pad=0.12)
     parts = figure.subplots(1 + n, 1, sharex=True, squeeze=False, gridspec_kw={"height_ratios": heights})
-    axes, *strips = parts[:, 0]
+    axes, *lower = parts[:, 0]
     axes.set_facecolor(theme.paper)
     scale = 100.0 if metric in PERCENT else 1.0
     ends = []
-    for i, (r, colour) in enumerate(coloured):
+    for i, (r, colour) in zip(places, coloured, strict=True):
         x, y = r.curve["rows"], scale * r.curve[f"window_{metric}"]
         style = ("-", "--", "-.")[i // len(theme.lines) % 3]
         axes.plot(
@@ -77,17 +85,26 @@ def curves(
             ends.append((float(y[good[-1]]), r.learner, colour))
     _dress(axes, results, metric, theme)
     if sparing:
-        _labels(strips[0], sparing, theme)
-    for strip, (r, colour) in zip(strips[n - len(forests) :], forests, strict=True):
+        _labels(lower[0], sparing, theme)
+    for strip, (r, colour) in zip(lower[n - len(forests) :], forests, strict=True):
         _strip(strip, r, colour, theme)
-    if strips:
+    if lower:
         axes.set_xlabel("")
-        strips[-1].set_xlabel("Rows", color=theme.ink, fontsize=10)
+        lower[-1].set_xlabel("Rows", color=theme.ink, fontsize=10)
     _mark_drifts(axes, results, theme)
-    _label(axes, ends)
+    if size[0] < NARROW:
+        name_below(figure, sorted(ends, reverse=True), theme)
+    else:
+        _label(axes, ends, size[1], theme)
     stream = ", ".join(dict.fromkeys(r.stream for r in results))
     heading = stream if title is None else title
-    axes.set_title(heading, loc="left", color=theme.ink, fontsize=12, fontweight="bold", pad=18)
+    if heading:
+        axes.set_title(heading, loc="left", color=theme.ink, fontsize=12, fontweight="bold", pad=18)
+    else:
+        axes.set_title(
+            axes.get_ylabel(), loc="left", color=theme.faint, fontsize=9.5, pad=18 if _drifts(results) else 8
+        )
+        axes.set_ylabel("")
     picture = Picture(figure, describe(results, metric))
     if path is not None:
         picture.save(path)
@@ -142,7 +159,8 @@ def _dress(axes: Any, results: Sequence[Result], metric: str, theme: Theme) -> N
     axes.set_xlabel("Rows", color=theme.ink, fontsize=10)
     axes.set_ylabel(f"{what} over the last {over} rows{unit}", color=theme.ink, fontsize=10)
     axes.xaxis.set_major_formatter(FuncFormatter(lambda v, _: f"{v:,.0f}"))
-    axes.xaxis.set_major_locator(MaxNLocator(nbins=7, steps=[1, 2, 2.5, 5, 10], integer=True))
+    ticks = 7 if axes.figure.get_figwidth() >= NARROW else 4
+    axes.xaxis.set_major_locator(MaxNLocator(nbins=ticks, steps=[1, 2, 2.5, 5, 10], integer=True))
     axes.yaxis.set_major_locator(MaxNLocator(nbins=6, steps=[1, 2, 2.5, 5, 10]))
     last = max((int(r.curve["rows"][-1]) for r in results if len(r.curve["rows"])), default=1)
     axes.set_xlim(0, last)
@@ -208,15 +226,21 @@ def _mark_drifts(axes: Any, results: Sequence[Result], theme: Theme) -> None:
         )  # fmt: skip
 
 
-def _label(axes: Any, ends: list[tuple[float, str, str]]) -> None:
-    """Name each line at its end, in its colour; names that would overlap are moved apart."""
+def _label(axes: Any, ends: Sequence[tuple[float, str, str]], height: float, theme: Theme) -> None:
+    """Name each line at its end, beside a dot in its colour; names that would overlap are moved apart."""
+    from matplotlib.lines import Line2D
+
     low, high = axes.get_ylim()
-    gap = 0.062 * (high - low)
+    gap = 0.26 / height * (high - low)
     order = sorted(ends, reverse=True)
+    beside = axes.get_yaxis_transform()
     for (y, name, colour), place in zip(order, spread([y for y, _, _ in order], gap, low), strict=True):
-        leader = {"arrowstyle": "-", "color": colour, "linewidth": 0.8, "shrinkA": 1, "shrinkB": 1, "relpos": (0, 0.5)}
+        if abs(place - y) > 0.3 * gap:
+            line = Line2D([1.0, 1.03], [y, place], transform=beside, color=colour, linewidth=0.8, clip_on=False)
+            axes.add_artist(line)
+        dot = Line2D([1.03], [place], transform=beside, color=colour, marker="o", markersize=6, clip_on=False)
+        axes.add_artist(dot)
         axes.annotate(
-            name, (1.0, y), xycoords=("axes fraction", "data"), xytext=(1.025, place),
-            textcoords=("axes fraction", "data"), ha="left", va="center", color=colour, fontsize=9.5,
-            fontweight="bold", annotation_clip=False, arrowprops=leader if abs(place - y) > 0.3 * gap else None,
+            name, (1.03, place), xycoords=("axes fraction", "data"), xytext=(7, 0), textcoords="offset points",
+            ha="left", va="center", color=theme.ink, fontsize=9.5, annotation_clip=False,
         )  # fmt: skip

@@ -43,6 +43,7 @@ class Ranking:
         params.number("alpha", alpha, above=0.0, below=1.0)
         self.higher_is_better = higher_is_better
         self.alpha = float(alpha)
+        self._pairs: dict[Procedure, dict[Pair, float]] = {}
 
     @property
     def streams(self) -> int:
@@ -77,7 +78,9 @@ class Ranking:
     def pairs(self, procedure: Procedure = "shaffer") -> dict[Pair, float]:
         """Give the p-value of each pair of learners, adjusted for their number."""
         params.choice("procedure", procedure, PROCEDURES)
-        return getattr(significance, procedure)(self.ranks, self.streams)  # type: ignore[no-any-return]
+        if procedure not in self._pairs:
+            self._pairs[procedure] = getattr(significance, procedure)(self.ranks, self.streams)
+        return self._pairs[procedure]
 
     def groups(self, procedure: Procedure = "nemenyi") -> list[tuple[int, ...]]:
         """Find the runs of learners, best first, that the test does not tell apart; none where they do not differ."""

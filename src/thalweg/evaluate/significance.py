@@ -121,8 +121,8 @@ def nemenyi(ranks: Sequence[float] | Floats, streams: int) -> dict[Pair, float]:
     from scipy.stats import studentized_range
 
     gaps = _gaps(ranks, streams)
-    k = len(ranks)
-    return {pair: float(studentized_range.sf(z * math.sqrt(2.0), k, math.inf)) for pair, z in gaps.items()}
+    p = studentized_range.sf(np.array(list(gaps.values())) * math.sqrt(2.0), len(ranks), math.inf)
+    return dict(zip(gaps, p.tolist(), strict=True))
 
 
 def shaffer(ranks: Sequence[float] | Floats, streams: int) -> dict[Pair, float]:
@@ -191,7 +191,7 @@ def bootstrap(values: ArrayLike, *, level: float = 0.95, resamples: int = 10_000
     if not v.size:
         return Interval(math.nan, math.nan, math.nan)
     rng = np.random.default_rng(seed)
-    means = np.array([v[rng.integers(0, v.size, v.size)].mean() for _ in range(resamples)])
+    means = rng.choice(v, size=(resamples, v.size)).mean(axis=1)
     low, high = np.quantile(means, [(1.0 - level) / 2.0, (1.0 + level) / 2.0])
     return Interval(float(v.mean()), float(low), float(high))
 

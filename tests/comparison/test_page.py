@@ -1,0 +1,158 @@
+"""The page of a comparison: whole, self-contained, light, and fine in a real browser."""
+
+import html.parser
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from thalweg.comparison.cell import Cell
+from thalweg.comparison.outcome import Comparison
+from thalweg.comparison.page import write_page
+
+STREAMS = ["sea", "sine", "mixed & more", "stagger"]
+LEARNERS = {"no-change": "no-change", "NB <fast>": "naive-bayes", "most": "majority"}
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+
+
+@pytest.fixture(scope="module")
+def found() -> Comparison:
+    cells = [Cell(spec, stream, seed, 1500) for seed in (1, 2) for stream in STREAMS for spec in LEARNERS.values()]
+    runs = {c: Cell(c.learner, c.stream.split()[0], c.seed, c.limit).run() for c in cells}
+    bad = next(c for c in cells if (c.learner, c.stream) == ("majority", "stagger"))
+    failures = {bad: "MemoryError: none <left>"}
+    del runs[bad]
+    return Comparison(LEARNERS, STREAMS, cells, runs, failures, command="thalweg compare no-change 'NB <fast>'")
+
+
+@pytest.fixture(scope="module")
+def page(found: Comparison, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("page") / "report.html"
+    write_page(found, path)
+    return path
+
+
+class Reader(html.parser.HTMLParser):
+    """Collects the tags of a page, and complains about those that are not closed."""
+
+    VOID = ("meta", "wbr", "path", "use", "rect")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+
+def read(path: Path) -> Reader:
+    reader = Reader()
+    reader.feed(path.read_text("utf-8"))
+    assert reader.open == []
+    return reader
+
+
+def test_it_says_everything(page: Path) -> None:
+    text = page.read_text("utf-8")
+    for words in (
+        "Ranks and tests", "critical difference", "Friedman", "Iman–Davenport", "Nemenyi", "Shaffer p", "Wilcoxon p",
+        "Average ranks and bootstrap intervals", "95 % interval", "Accuracy and costs", "rows per CPU second",
+        "Over time, stream by stream", "Costs", "mixed &amp; more", "NB &lt;fast&gt;", "How it was made",
+        "thalweg compare", "MemoryError: none &lt;left&gt;", "1 run failed", "NumPy", "Machine", "Seeds: 1, 2",
+    ):  # fmt: skip
+        assert words in text, words
+    assert "NB <fast>" not in text
+
+
+def test_it_is_small_and_needs_nothing_else(page: Path) -> None:
+    text = page.read_text("utf-8")
+    assert len(text) < 3_000_000
+    assert "http" not in text.replace("http-equiv", "")  # no address at all, not even a name space
+    assert "default-src 'none'" in text
+    assert "<script" not in text
+    for tag, attributes in read(page).tags:
+        assert tag not in ("img", "link", "iframe", "object", "script")
+        assert not any(name in ("src", "srcset", "data") or name.startswith("on") for name in attributes)
+        for name in ("href", "xlink:href"):
+            assert (attributes.get(name) or "#").startswith("#")
+
+
+def test_pictures_have_words_and_take_the_colours_of_the_page(page: Path) -> None:
+    pictures = [attributes for tag, attributes in read(page).tags if tag == "svg"]
+    assert len(pictures) == 2 * (3 + len(STREAMS))  # wide and narrow
+    for attributes in pictures:
+        assert attributes["role"] == "img"
+        assert len(attributes["aria-label"] or "") > 40
+    body = page.read_text("utf-8").split("</style>")[1]
+    assert "var(--line-0)" in body
+    assert not re.search(r"#[0-9a-f]{6}\b", body)
+
+
+def test_links_lead_somewhere(page: Path) -> None:
+    tags = read(page).tags
+    anchors = {attributes["id"] for tag, attributes in tags if "id" in attributes and tag.startswith("h")}
+    links = {(attributes["href"] or "")[1:] for tag, attributes in tags if tag == "a"}
+    assert links
+    assert links <= anchors
+
+
+def test_it_is_the_same_each_time(found: Comparison, page: Path, tmp_path: Path) -> None:
+    write_page(found, tmp_path / "again.html")
+    assert (tmp_path / "again.html").read_bytes() == page.read_bytes()
+
+
+def test_one_learner_on_one_stream(tmp_path: Path) -> None:
+    cell = Cell("no-change", "sea", 1, 1000)
+    one = Comparison({"last": "no-change"}, ["sea"], [cell], {cell: cell.run()}, {})
+    assert one.ranking() is None
+    write_page(one, tmp_path / "one.html")
+    assert "Ranks and tests" not in (tmp_path / "one.html").read_text("utf-8")
+
+
+def test_nothing_but_failures(tmp_path: Path) -> None:
+    cells = [Cell(learner, stream, 1) for stream in ("sea", "sine") for learner in ("arf", "srp")]
+    broken = Comparison({"arf": "arf", "srp": "srp"}, ["sea", "sine"], cells, {}, dict.fromkeys(cells, "broken"))
+    assert np.isnan(broken.scores()).all()
+    write_page(broken, tmp_path / "broken.html")
+    assert "4 runs failed" in (tmp_path / "broken.html").read_text("utf-8")
+    assert str(broken.table()).count("broken") == 4
+
+
+def browse(page: Path, profile: Path, *more: str) -> tuple[str, str]:
+    """Load a page in a real browser; give what became of it, and what the console says."""
+    assert CHROMIUM is not None
+    command = [
+        CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={profile}",
+        "--enable-logging=stderr", "--v=0", *more, "--dump-dom", page.as_uri(),
+    ]  # fmt: skip
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
+    return done.stdout, "\n".join(line for line in done.stderr.splitlines() if "CONSOLE" in line)
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium here")
+@pytest.mark.parametrize("dark", [False, True])
+def test_a_browser_shows_it_without_a_word_of_complaint(page: Path, tmp_path: Path, dark: bool) -> None:
+    shown, complaints = browse(page, tmp_path, f"--blink-settings=preferredColorScheme={0 if dark else 1}")
+    assert "How it was made" in shown
+    assert complaints == ""
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium here")
+def test_a_request_to_the_network_would_be_refused_and_heard_of(page: Path, tmp_path: Path) -> None:
+    spoilt = tmp_path / "spoilt.html"
+    spoilt.write_text(
+        page.read_text("utf-8").replace("</body>", '<img src="https://example.org/a.png"></body>'), "utf-8"
+    )
+    assert "Content Security Policy" in browse(spoilt, tmp_path / "profile")[1]
