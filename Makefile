@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
 
-.PHONY: run test check format bench clean
+.PHONY: run test check format bench performance clean
 
 run: .venv/.plots        ## learn a drifting stream: progress, a table, a picture, a page
 	$(BIN)/thalweg demo
@@ -23,6 +23,9 @@ format: $(STAMP)
 
 bench: .venv-bench/.installed   ## speed and accuracy side by side with river and CapyMOA
 	.venv-bench/bin/python benchmarks/side_by_side.py
+
+performance: .venv-bench/.installed   ## every learner beside theirs: writes docs/performance.md
+	.venv-bench/bin/python benchmarks/all.py
 
 .venv/bin/python:
 	$(PYTHON) -m venv .venv

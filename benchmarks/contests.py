@@ -146,6 +146,50 @@ NEIGHBOURS = (
 )
 
 
+_SIMPLE = (
+    Contest(
+        "Hoeffding adaptive tree",
+        thalweg=later("thalweg.HoeffdingAdaptiveTree"),
+        river=later("river.tree.HoeffdingAdaptiveTreeClassifier", seed=1),
+        capymoa=later("capymoa.classifier.HoeffdingAdaptiveTree"),
+    ),
+    Contest(
+        "EFDT",
+        thalweg=later("thalweg.ExtremelyFastDecisionTree"),
+        river=later("river.tree.ExtremelyFastDecisionTreeClassifier"),
+        capymoa=later("capymoa.classifier.EFDT"),
+    ),
+    Contest(
+        "majority",
+        thalweg=later("thalweg.MajorityClass"),
+        river=later("river.dummy.PriorClassifier"),
+        capymoa=later("capymoa.classifier.MajorityClass"),
+    ),
+    Contest(
+        "no change",
+        thalweg=later("thalweg.NoChange"),
+        river=later("river.dummy.NoChangeClassifier"),
+        capymoa=later("capymoa.classifier.NoChange"),
+    ),
+)
+_ALL = (*TREES, *FORESTS, *NEIGHBOURS, *_SIMPLE)
+
+COUNTERPARTS = {
+    "hoeffding-tree": "Hoeffding tree", "hoeffding-adaptive-tree": "Hoeffding adaptive tree", "efdt": "EFDT",
+    "naive-bayes": "naive Bayes", "majority": "majority", "no-change": "no change", "knn": "kNN", "sam-knn": "SAM kNN",
+    "arf": "ARF 10", "srp": "SRP 10", "leveraging-bagging": "leveraging bagging 10", "smooth-boost": "smooth boost 10",
+    "online-bagging": "online bagging 10", "adwin-bagging": "ADWIN bagging 10",
+}  # fmt: skip
+"""The learners of the registry that river or CapyMOA have, too, and their entries; all.py measures every learner."""
+SMALL = {"sdf": {"size": 5}}
+"""Parameters of learners without a counterpart, where the defaults would take long."""
+
+
 def contest(name: str) -> Contest:
-    """Find an entry by its name."""
-    return next(c for c in (*TREES, *FORESTS, *NEIGHBOURS) if c.name == name)
+    """Find an entry by its name; a learner of the registry without one competes with nobody."""
+    found = next((c for c in _ALL if c.name == COUNTERPARTS.get(name, name)), None)
+    if found is not None:
+        return found
+    from thalweg.registry import LEARNERS
+
+    return Contest(name, thalweg=lambda: LEARNERS[name].make(**SMALL.get(name, {})), river=None, capymoa=None)

@@ -33,22 +33,36 @@ def several(passes: int, work: Callable[[], Any]) -> tuple[list[Pass], Any]:
     return [seconds for seconds, _ in runs], runs[-1][1]
 
 
+def process_bytes() -> int:
+    """Give the most memory that this process has had, all its libraries included."""
+    import resource
+
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return int(peak) if sys.platform == "darwin" else 1024 * int(peak)
+
+
 # -- a learner on a stream: variant -> accuracy and passes -------------------------------------------------------------
 
 
-def thalweg_learner(name: str, folder: str, passes: int) -> dict[str, Any]:
-    """test_then_train by chunks with the accuracy counted, and prequential with all its metrics."""
+def thalweg_learner(name: str, folder: str, passes: int, loop_rows: int | None = None) -> dict[str, Any]:
+    """test_then_train by chunks with the accuracy counted, and prequential with all its metrics.
+
+    loop_rows: the first of these take so many rows, where others have fewer.
+    """
     from thalweg import ArrayStream, prequential
 
     data, make = Records.load(Path(folder)), contest(name).thalweg
+    size = 0
 
-    def loop(rows: int = len(data.y)) -> float:
+    def loop(rows: int = loop_rows or len(data.y)) -> float:
+        nonlocal size
         learner = make().declare(data.schema)
         right = 0
         for start in range(0, rows, CHUNK):
             y = data.y[start : start + CHUNK]
             proba = learner.test_then_train(data.X[start : start + CHUNK], y)
-            right += int((learner.classes_[proba.argmax(axis=1)] == y).sum())
+            right += int((learner.classes_[proba.argmax(axis=1)] == y).sum()) if proba.shape[1] else 0
+        size = learner.state_bytes
         return 100 * right / rows
 
     def evaluate(rows: int | None = None) -> float:
@@ -60,7 +74,7 @@ def thalweg_learner(name: str, folder: str, passes: int) -> dict[str, Any]:
         work(2 * CHUNK)  # loads the compiled code, or compiles it
         times, accuracy = several(passes, work)
         found[variant] = {"accuracy": accuracy, "passes": times}
-    return found
+    return found | {"bytes": size, "process": process_bytes()}
 
 
 def river_learner(name: str, folder: str, passes: int) -> dict[str, Any]:
@@ -72,8 +86,10 @@ def river_learner(name: str, folder: str, passes: int) -> dict[str, Any]:
         return {}
     make = entry.river
     rows, labels = data.dicts(), data.y.tolist()
+    learner: Any = None
 
     def loop() -> float:
+        nonlocal learner
         learner, accuracy = make(), metrics.Accuracy()
         for x, y in zip(rows, labels, strict=True):
             answer = learner.predict_one(x)
@@ -83,7 +99,8 @@ def river_learner(name: str, folder: str, passes: int) -> dict[str, Any]:
         return 100 * float(accuracy.get())
 
     times, accuracy = several(passes, loop)
-    return {"loop": {"accuracy": accuracy, "passes": times}}
+    return {"loop": {"accuracy": accuracy, "passes": times}, "bytes": int(learner._raw_memory_usage),
+            "process": process_bytes()}  # fmt: skip
 
 
 def capymoa_learner(name: str, folder: str, passes: int) -> dict[str, Any]:
@@ -96,15 +113,19 @@ def capymoa_learner(name: str, folder: str, passes: int) -> dict[str, Any]:
     if make is None:
         return {}
 
+    learner: Any = None
+
     def evaluate() -> float:
+        nonlocal learner
         stream = ARFFStream(path)
         learner = make(schema=stream.get_schema())
         return float(prequential_evaluation(stream, learner, window_size=1000, optimise=True).cumulative.accuracy())
 
     times, accuracy = several(passes, evaluate)
-    learner = make(schema=ARFFStream(path).get_schema()).moa_learner
-    command = str(learner.getCLICreationString(Classifier.class_))
-    return {"prequential": {"accuracy": accuracy, "passes": times}, "command": command}
+    size = int(learner.moa_learner.measureByteSize())
+    command = str(make(schema=ARFFStream(path).get_schema()).moa_learner.getCLICreationString(Classifier.class_))
+    return {"prequential": {"accuracy": accuracy, "passes": times}, "command": command, "bytes": size,
+            "process": process_bytes()}  # fmt: skip
 
 
 # -- one record: verb -> median microseconds ---------------------------------------------------------------------------
