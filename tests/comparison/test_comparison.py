@@ -170,6 +170,14 @@ def test_missing_runs_rank_last(tmp_path, monkeypatch):
     assert "failed: majority on sea, seed 1: broken" in str(broken.table())
 
 
+def test_runs_of_different_length_are_not_compared():
+    short, long = Cell("no-change", "sea", 1, limit=500), Cell("majority", "sea", 1, limit=600)
+    mixed = thalweg.Comparison({"a": "no-change", "b": "majority"}, ["sea"], [short, long],
+                               {short: short.run(), long: long.run()}, {})  # fmt: skip
+    with pytest.raises(ValueError, match=r"runs on sea must have the same number of rows .*, got \[500, 600\]"):
+        mixed.scores()
+
+
 def test_a_run_that_no_seed_changes_is_made_once(tmp_path):
     path = tmp_path / "rows.csv"
     path.write_text("a,b,y\n" + "".join(f"{i % 7},{i % 3},{i % 2}\n" for i in range(300)))

@@ -111,10 +111,8 @@ def _streams(given: Any, target: str | None) -> list[str]:
     for text in streams:
         if text[:1] == "-":
             raise ValueError(f"on must name streams that can be read again and again, got {text!r}")
-        if not (is_file(text) and Path(text).exists()) and not _is_data(text):
+        if not _is_data(text):
             open_stream(text, target=target if is_file(text) else None)
-        elif is_file(text):
-            open_stream(text, target=target)
     return streams
 
 

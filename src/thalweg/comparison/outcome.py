@@ -63,6 +63,10 @@ class Comparison:
         """Give a table of a metric, streams by learners: the mean over the seeds, NaN where a run is missing."""
         metric = metric or self.metric
         choice("metric", metric, METRICS)
+        for stream in self.streams:
+            lengths = sorted({r.rows for learner in self.learners for r in self.of(learner, stream)})
+            if len(lengths) > 1:
+                raise ValueError(f"runs on {stream} must have the same number of rows to be compared, got {lengths}")
         return np.array(
             [[self._score(learner, stream, metric) for learner in self.learners] for stream in self.streams]
         )
