@@ -12,7 +12,7 @@ from thalweg.evaluate import plots
 from thalweg.evaluate.comparison_plots import Cost
 from thalweg.evaluate.metrics import METRICS
 from thalweg.evaluate.ranking import Ranking
-from thalweg.evaluate.report import NARROW, call
+from thalweg.evaluate.report import PHONE, call
 from thalweg.evaluate.result import Result
 from thalweg.evaluate.significance import Interval
 from thalweg.evaluate.table import TITLES, Table, bytes_text, metric_text
@@ -38,7 +38,7 @@ def write_page(found: Comparison, path: str | Path) -> None:
 
 
 def _count(n: int, what: str) -> str:
-    return f"{n} {what}{'' if n == 1 else 's'}"
+    return f"{n:,} {what}{'' if n == 1 else 's'}"
 
 
 def _opening(found: Comparison) -> Iterator[str]:
@@ -66,7 +66,7 @@ def _opening(found: Comparison) -> Iterator[str]:
 
 def _summary(found: Comparison, ranking: Ranking | None) -> str:
     seeds = sorted({c.seed for c in found.cells})
-    runs = f"{len(found.results):,} runs" + (f" with {len(seeds)} seeds" if len(seeds) > 1 else "")
+    runs = _count(len(found.results), "run") + (f" with {len(seeds)} seeds" if len(seeds) > 1 else "")
     every = "Every record is predicted before its label is used."
     if ranking is None:
         return f"{runs}. {every}"
@@ -95,7 +95,7 @@ def _ranks(found: Comparison) -> Iterator[str]:
     yield part.heading("Ranks and tests", anchor="ranks")
     yield part.paragraph(ranking.verdict())
     yield part.figure(
-        plots.rank_diagram(ranking), plots.rank_diagram(ranking, width=NARROW),
+        plots.rank_diagram(ranking), plots.rank_diagram(ranking, width=PHONE),
         "Mean ranks, 1 is the best. Bars join learners that Nemenyi's test does not tell apart."
         if ranking.differ else "Mean ranks, 1 is the best. The tests find no significant difference.",
     )  # fmt: skip
@@ -109,7 +109,7 @@ def _ranks(found: Comparison) -> Iterator[str]:
     if rows:
         what = f"{'Points of ' if scale == 100.0 else ''}{TITLES[found.metric]}"
         yield part.figure(
-            plots.intervals(rows, title=what), plots.intervals(rows, title=what, width=NARROW),
+            plots.intervals(rows, title=what), plots.intervals(rows, title=what, width=PHONE),
             f"Difference to {ranking.learners[best]}: means over the streams with 95 % intervals, "
             "by resampling the streams 10,000 times.",
         )  # fmt: skip
@@ -137,7 +137,7 @@ def _costs(found: Comparison) -> Iterator[str]:
     points = [c for c in (_cost(found, learner) for learner in found.learners) if c is not None]
     if points:
         yield part.figure(
-            plots.costs(points), plots.costs(points, size=(NARROW, 5.4 + 0.12 * len(points))),
+            plots.costs(points), plots.costs(points, size=(PHONE, 5.4 + 0.12 * len(points))),
             "The higher and the further to the right, the better; a line joins learners that no other beats in both.",
         )  # fmt: skip
     yield part.table(found.costs())
@@ -174,11 +174,13 @@ def _streams(found: Comparison) -> Iterator[str]:
             continue
         if i < MOST_CURVES:
             metric = found.metric
-            sizes = (8.0, max(2.9, 0.28 * len(firsts) + 0.9)), (NARROW, 2.7)
+            sizes = (8.0, max(2.9, 0.28 * len(firsts) + 0.9)), (PHONE, 2.7)
             wide, narrow = (
                 plots.curves(firsts, metric=metric, size=size, strips=False, among=names, title="") for size in sizes
             )
             yield part.figure(wide, narrow)
+        elif i == MOST_CURVES:
+            yield part.paragraph(f"Only the first {MOST_CURVES} streams are drawn.", "note")
         yield part.table(_stream_table(runs, stream))
 
 

@@ -8,6 +8,6 @@ from thalweg.evaluate.result import Result
 from thalweg.evaluate.table import side_by_side
 
 __all__ = [
-    "METRICS", "Metrics", "Progress", "Ranking", "Result", "costs", "curves", "intervals", "prequential", "rank_diagram",
-    "side_by_side",
+    "METRICS", "Metrics", "Progress", "Ranking", "Result", "costs", "curves", "intervals", "prequential",
+    "rank_diagram", "side_by_side",
 ]  # fmt: skip

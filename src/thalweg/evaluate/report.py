@@ -8,7 +8,7 @@ from thalweg.evaluate.plots import curves
 from thalweg.evaluate.result import Result
 from thalweg.evaluate.table import side_by_side
 
-NARROW = 4.4
+PHONE = 4.4
 """Inches of a picture for a phone."""
 
 
@@ -22,7 +22,7 @@ def page(results: Sequence[Result], path: str | Path, *, title: str, words: str 
     """
     body = [
         *[part.paragraph(words, "lead")] * bool(words),
-        part.figure(curves(results), curves(results, size=(NARROW, 2.8), title="")),
+        part.figure(curves(results), curves(results, size=(PHONE, 2.8), title="")),
         part.table(side_by_side(results)),
         part.heading("The learners"),
         part.facts(((r.learner, call(r)) for r in results), code=True),
