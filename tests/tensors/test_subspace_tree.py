@@ -238,16 +238,16 @@ def test_features_may_join_a_vector_also_after_a_drift():
     X = rng.normal(size=(800, 4))
     y = (X[:, 0] > 0).astype(int)
     y[400:] = 1 - y[400:]
-    learner = small(shape=(-1,), warmup=40)
-    learner.partial_fit([dict(zip("abc", row, strict=False)) for row in X[:390].tolist()], y[:390])
-    at = 390
-    while learner._elder is None:
-        learner.partial_fit([dict(zip("abc", X[at].tolist(), strict=False))], y[at : at + 1])
+    learner, at = small(shape=(-1,), warmup=40), 0
+    while at < 390 or learner._elder is None:
+        learner.learn_one(dict(zip("abc", X[at].tolist(), strict=False)), int(y[at]))
         at += 1
-    learner.partial_fit([dict(zip("abcd", row, strict=True)) for row in X[at:].tolist()], y[at:])
+    for row, label in zip(X[at:].tolist(), y[at:].tolist(), strict=True):
+        learner.learn_one(dict(zip("abcd", row, strict=True)), label)
     assert learner.schema.n_features == 4
     assert learner.n_drifts == 1
-    assert (learner.predict([dict(zip("abcd", row, strict=True)) for row in X[600:].tolist()]) == y[600:]).mean() > 0.9
+    said = [learner.predict_one(dict(zip("abcd", row, strict=True))) for row in X[600:].tolist()]
+    assert (np.array(said) == y[600:]).mean() > 0.9
 
 
 def test_the_shortest_warmup(digits):

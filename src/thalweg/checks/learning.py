@@ -52,10 +52,6 @@ def text_chunks_equal_rows(make: Make) -> None:
     rng = np.random.default_rng(36)
     words = [f"word{rng.integers(0, 3 + i // 20)}" for i in range(len(y))]
     table = pa.table({"size": X[:, 0], "word": words})
-    if make().tensors:
-        learner = make()
-        refuses(learner, "text for a learner of tensors", learner.partial_fit, table, y)
-        return
     runs = []
     for size in (1, 13, len(y)):
         learner = make()
@@ -269,10 +265,6 @@ def nominal_features(make: Make) -> None:
     X[:, 0], X[:, 1] = np.digitize(X[:, 0], [-3, 3]), y == 1
     words = Feature("colour", values=("red", "green", "blue")), Feature("flag", values=("no", "yes"))
     schema = Schema((*words, Feature("size"), Feature("weight")))
-    if make().tensors:
-        learner = make().declare(schema)
-        refuses(learner, "nominal values for a learner of tensors", learner.partial_fit, X, y)
-        return
     learner = loop_equals_chunks(lambda: make().declare(schema), X, y)
     unseen = X[:5].copy()
     unseen[:, 0] = 3.0
