@@ -250,6 +250,13 @@ def test_features_may_join_a_vector_also_after_a_drift():
     assert (np.array(said) == y[600:]).mean() > 0.9
 
 
+def test_a_rehearsal_changes_nothing(digits):
+    learner = small(SubspaceForest, size=2).partial_fit(digits[0][:100], digits[1][:100])
+    before = learner.state()
+    learner._rehearse()
+    assert all(before[name].tobytes() == table.tobytes() for name, table in learner.state().items())
+
+
 def test_the_shortest_warmup(digits):
     P = small(warmup=8).test_then_train(digits[0][:200], digits[1][:200])
     np.testing.assert_allclose(P[1:].sum(axis=1), 1.0)

@@ -300,6 +300,16 @@ class SubspaceLearner(TensorClassifier):
             for t in range(self._n_trees):
                 trees.add_features(t, np.repeat(own["typical"][:, None], n - trees.n_features(t), axis=1))
 
+    def _rehearse(self) -> None:
+        """Let another of its kind pass through first rows, fronts, trees and a drift, so that all is compiled."""
+        schema, shape = self._layout
+        other = type(self)(**{**self.get_params(deep=False), "warmup": 8, "shape": shape})
+        X = np.random.default_rng(0).random((60, schema.n_features))
+        y = np.arange(60) % 2
+        other.test_then_train(X[:30], y[:30])
+        other._start_anew()
+        other.test_then_train(X[30:], y[30:])
+
     # -- state --------------------------------------------------------------------------------------------------------
 
     def _extend(self, schema: Schema) -> None:
