@@ -31,7 +31,7 @@ class PatchFeatures(Parametrised):
     Every patch is freed of its mean and brought to one spread. The filters are learnt from patches of the first images:
     the directions of rows, columns and channels are those of the patches' HOSVD, and the products of three directions
     in which patches vary most are the filters, each divided by the spread of its responses (whitening). Such filters
-    are separable: an image takes a tenth of the time of a general convolution, at the same accuracy of what follows.
+    are separable: an image takes about a tenth of the multiplications of a general convolution.
     Then the positive and the negative part of each response are averaged over cells.
 
     patch: side of a patch; None: 6, in images under 16 pixels 3. filters: how many; None: 64 for patches with channels,
