@@ -244,11 +244,16 @@ def warmup() -> None:
 
     from thalweg.demo import drifting_stream
     from thalweg.evaluate.prequential import prequential
+    from thalweg.streams.memory import ArrayStream
 
     begun = time.perf_counter()
+    rng = np.random.default_rng(1)
+    images, digits = rng.random((2_000, 8, 8)), rng.integers(0, 10, 2_000)
     with _progress(quiet=False) as watch:
         for name, entry in registry.LEARNERS.items():
-            stream = drifting_stream(2_000, seed=1)
+            stream = (
+                ArrayStream(images, digits) if getattr(entry.cls, "tensors", False) else drifting_stream(2_000, seed=1)
+            )
             prequential(stream, entry.make(), limit=2_000, delay=10, on_progress=watch(name))
         for name, entry in registry.STREAMS.items():
             if name == "image-drift":  # reads a data set, which may not be there
