@@ -134,10 +134,14 @@ _HOME = {
     "prequential": "evaluate.prequential",
     "save": "snapshot",
     "BitmapIndex": "index.bitmap",
+    "ChunkEnsemble": "index.chunk_ensemble",
     "CompiledTrees": "index.linear",
     "ETree": "index.e_tree",
     "FrozenDeepForest": "deep.frozen",
+    "FrozenEnsemble": "index.chunk_ensemble",
     "FrozenForest": "index.frozen",
+    "Predictor": "serve.predictor",
+    "Trainer": "serve.trainer",
     "LinearRules": "index.linear",
     "LinearTrees": "index.linear",
     "Rules": "index.rules",
@@ -181,6 +185,7 @@ __all__ = [
     "CSVStream",
     "ChordalFeatures",
     "Chunk",
+    "ChunkEnsemble",
     "Classifier",
     "Comparison",
     "CompiledTrees",
@@ -200,6 +205,7 @@ __all__ = [
     "FixedUncertainty",
     "FourierProjection",
     "FrozenDeepForest",
+    "FrozenEnsemble",
     "FrozenForest",
     "GaussianProjection",
     "HashProjection",
@@ -232,6 +238,7 @@ __all__ = [
     "PCAProjection",
     "PageHinkley",
     "ParquetStream",
+    "Predictor",
     "PriorDrift",
     "Projected",
     "Random",
@@ -254,6 +261,7 @@ __all__ = [
     "SubspaceTree",
     "TensorDriftDetector",
     "Text",
+    "Trainer",
     "VariableRandomisedUncertainty",
     "VariableUncertainty",
     "VerySparseProjection",
@@ -316,6 +324,7 @@ if TYPE_CHECKING:
     from thalweg.forests.srp import StreamingRandomPatches
     from thalweg.index.bitmap import BitmapIndex
     from thalweg.index.choose import make_index
+    from thalweg.index.chunk_ensemble import ChunkEnsemble, FrozenEnsemble
     from thalweg.index.e_tree import ETree
     from thalweg.index.frozen import FrozenForest, freeze
     from thalweg.index.linear import CompiledTrees, LinearRules, LinearTrees
@@ -342,6 +351,8 @@ if TYPE_CHECKING:
         HashProjection,
         VerySparseProjection,
     )
+    from thalweg.serve.predictor import Predictor
+    from thalweg.serve.trainer import Trainer
     from thalweg.snapshot import load, save
     from thalweg.streams.arff import ARFFStream
     from thalweg.streams.arrow_files import ArrowStream, ParquetStream

@@ -75,6 +75,27 @@ LEARNERS = _table(
     lrtcr=Entry("tensors.baselines:LRTCR", "tensors: the same tree on a robust low-rank core"),
     opor=Entry("tensors.baselines:OPOR", "tensors: the same tree on principal components that follow the stream"),
     lrtd=Entry("tensors.baselines:LRTD", "tensors: the same tree on a low-rank core that follows the stream"),
+    chunk_ensemble=Entry("index.chunk_ensemble:ChunkEnsemble", "a tree for each chunk of rows, asked through an index"),
+    le_tree=Entry(
+        "index.chunk_ensemble:ChunkEnsemble",
+        "the last 30 trees, each from 10,000 rows, in an E-tree",
+        {"size": 30, "chunk": 10_000, "index": "e-tree", "votes": "hard"},
+    ),
+    ge_tree=Entry(
+        "index.chunk_ensemble:ChunkEnsemble",
+        "all trees, each from 10,000 rows, in an E-tree",
+        {"size": None, "chunk": 10_000, "index": "e-tree", "votes": "hard"},
+    ),
+    l_ensemble=Entry(
+        "index.chunk_ensemble:ChunkEnsemble",
+        "the last 30 trees, each from 10,000 rows, rule by rule",
+        {"size": 30, "chunk": 10_000, "index": "linear-rules", "votes": "hard"},
+    ),
+    g_ensemble=Entry(
+        "index.chunk_ensemble:ChunkEnsemble",
+        "all trees, each from 10,000 rows, rule by rule",
+        {"size": None, "chunk": 10_000, "index": "linear-rules", "votes": "hard"},
+    ),
     odl=Entry("networks.odl:OnlineDeepLearning", "deep network that finds its own depth"),
     subspace_tree=Entry("tensors.subspace_tree:SubspaceTree", "tree on distances to class subspaces, for images"),
     subspace_forest=Entry("tensors.subspace_forest:SubspaceForest", "the same with ten trees"),
@@ -144,7 +165,7 @@ STRATEGIES = _table(
 
 _OTHER_CLASSES = (
     "baselines.vote:Vote", "active.learner:ActiveLearner", "projections.projected:Projected",
-    "neighbours.bagged:BaggedKNN",
+    "neighbours.bagged:BaggedKNN", "index.chunk_ensemble:FrozenEnsemble",
     "index.frozen:FrozenForest", "deep.frozen:FrozenDeepForest", "index.linear:LinearRules", "index.linear:LinearTrees",
     "index.linear:CompiledTrees", "index.bitmap:BitmapIndex", "index.e_tree:ETree",
     "streams.drift:DriftStream", "streams.csv:CSVStream", "streams.generators.bayes_net:BayesNetStream",

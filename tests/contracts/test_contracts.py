@@ -8,6 +8,7 @@ import pytest
 from thalweg import (
     SEA,
     AdaptiveRandomForest,
+    ChunkEnsemble,
     CSVStream,
     DriftStream,
     Feature,
@@ -78,6 +79,14 @@ LEARNERS = {name: partial(small, entry) for name, entry in registry.LEARNERS.ite
         max_layers=3,
         pass_on="forests",
         forests=(AdaptiveRandomForest(subspace=2, **EAGER), LeveragingBagging(**EAGER)),
+    ),
+    "eager chunks": lambda: ChunkEnsemble(size=3, chunk=60, weights="accuracy"),
+    "eager chunks, E-tree": lambda: ChunkEnsemble(
+        size=None, chunk=45, index="e-tree(most=4)", weights="decay", votes="hard", confidence=None
+    ),
+    "eager chunks, bitmap": lambda: ChunkEnsemble(size=2, chunk=50, index="bitmap", min_leaf=1),
+    "eager chunks, scikit-learn": lambda: ChunkEnsemble(
+        size=3, chunk=70, index="compiled-trees", backend="sklearn", weights="accuracy"
     ),
     "vote": lambda: Vote(learners=(HoeffdingTree(**EAGER), NoChange(), MajorityClass()), weights=(2, 1, 1)),
     "eager mcdiarmid tree": lambda: McDiarmidTree(bound="gaussian", delta=0.3, grace_period=10, bins=5, window=20),

@@ -55,13 +55,14 @@ def make_index(
         raise ValueError(f"kind 'auto' takes no parameters of a kind, got {params.shown(sorted(chosen))}")
     if sample is not None and members:
         return _fastest(members, np.asarray(sample, dtype=np.float64)[:_TIMED], max_bytes)
-    name, reason = _thumb(members, int(rows), int(max_bytes))
+    name, reason = suits(members, int(rows), int(max_bytes))
     index = KINDS[name]().insert_all(members)
     index.reason = reason
     return index
 
 
-def _thumb(members: list[Rules], rows: int, max_bytes: int) -> tuple[str, str]:
+def suits(members: list[Rules], rows: int, max_bytes: int) -> tuple[str, str]:
+    """Say which kind suits an ensemble by a rule of thumb, and why."""
     n = sum(map(len, members))
     d = members[0].n_features if members else 0
     trees = bool(members) and all(rules.nodes is not None for rules in members)

@@ -165,6 +165,13 @@ class Index(params.Parametrised, ABC):
         params.number("weight", weight, least=0)
         self.weight[self._slot[name] if name in self._slot else self._unknown(name)] = float(weight)
 
+    def widen_classes(self, classes: int) -> None:
+        """Give all rules room to vote for more classes; those there are do not."""
+        params.whole("classes", classes, least=self.payload.shape[1])
+        more = int(classes) - self.payload.shape[1]
+        if more and len(self.names):
+            self._put("payload", np.pad(self.payload, ((0, 0), (0, more))))
+
     def match(self, X: Any) -> Matches:
         """Say which rules hold each row, in the order in which their classifiers were inserted."""
         X = self._door(X)

@@ -1,0 +1,158 @@
+"""The side that answers: from the newest version that a trainer has published, without ever waiting for it."""
+
+import os
+import threading
+import time
+from collections.abc import Hashable
+from typing import Any, NamedTuple, Self, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thalweg import snapshot
+from thalweg.core import params
+from thalweg.core.schema import Schema
+from thalweg.serve.shelf import Note, Shelf
+
+
+class _Held(NamedTuple):
+    """A version in memory. It never changes: a newer one takes its place as a whole."""
+
+    note: Note
+    model: Any
+
+
+@final
+class Predictor:
+    """Answers from the newest version in a ``Trainer``'s folder, in any thread or process.
+
+    A newer version is loaded beside the one that answers, and then takes its place in one step: an answer comes from
+    one version as a whole, the one that was there when it was asked for. That a trainer ends, in whatever way, changes
+    nothing.
+
+    folder: of the trainer. poll: seconds between looks for a newer version, by a thread of the predictor's own; None:
+    only ``refresh`` looks. wait: seconds to wait for a first version; None: not at all, it answers when there is one.
+
+    >>> import tempfile
+    >>> from thalweg import SEA, AdaptiveRandomForest, Trainer
+    >>> folder, chunk = tempfile.mkdtemp(), SEA(seed=1).read(3_000)
+    >>> with Trainer(AdaptiveRandomForest(size=3), folder, every=1_000) as trainer:
+    ...     published = trainer.feed(chunk.X, chunk.y)
+    >>> with Predictor(folder) as predictor:
+    ...     proba, version = predictor.answer(chunk.X[:10])
+    >>> published, version, bool((proba == trainer.learner.predict_proba(chunk.X[:10])).all())
+    (3, 3, True)
+    """
+
+    def __init__(self, folder: str | os.PathLike[str], *, poll: float | None = 0.05, wait: float | None = 0.0) -> None:
+        if poll is not None:
+            params.number("poll", poll, above=0)
+        if wait is not None:
+            params.number("wait", wait, least=0)
+        self.poll, self.wait = poll, wait
+        self.trouble: str | None = None
+        """Why the newest version could not be loaded; None: it could."""
+        self._shelf = Shelf(folder)
+        self._held: _Held | None = None
+        self._loading = threading.Lock()
+        self._closed = threading.Event()
+        self._thread: threading.Thread | None = None
+        until = time.monotonic() + (0.0 if wait is None else float(wait))
+        while not self.refresh() and wait is not None:
+            if time.monotonic() >= until:
+                raise FileNotFoundError(
+                    f"folder must hold a published version, got {self._shelf.folder}, which has none"
+                )
+            time.sleep(0.01)
+        if poll is not None:
+            self._thread = threading.Thread(target=self._watch, name="thalweg-predictor", daemon=True)
+            self._thread.start()
+
+    # -- versions -----------------------------------------------------------------------------------------------------
+
+    def refresh(self) -> bool:
+        """Take the newest version if it is another than the present one; say whether it was."""
+        with self._loading:  # held by those who load, never by those who ask
+            held = self._held
+            if held is not None and self._shelf.note() == held.note:
+                return False
+            found = self._shelf.newest(snapshot.load)
+            if found is None:
+                return False
+            note, model = found
+            schema = getattr(model, "schema", None)
+            if isinstance(schema, Schema):  # compile, and touch the tables, before anyone waits for it
+                model.predict_proba(np.zeros((1, schema.n_features)))
+            self._held = _Held(note, model)
+            self.trouble = None
+            return True
+
+    def _watch(self) -> None:
+        while not self._closed.wait(self.poll):
+            try:
+                self.refresh()
+            except Exception as error:  # a damaged file, a full disk: go on with the version there is
+                self.trouble = str(error)
+
+    @property
+    def version(self) -> int:
+        """The number of the version that answers; 0: there is none yet."""
+        held = self._held
+        return 0 if held is None else held.note.version
+
+    @property
+    def rows(self) -> int:
+        """Rows that the trainer had been given when it published this version."""
+        held = self._held
+        return 0 if held is None else held.note.rows
+
+    @property
+    def model(self) -> Any:
+        """What answers now."""
+        return self._now().model
+
+    def _now(self) -> _Held:
+        held = self._held
+        if held is None:
+            raise ValueError("no version has been published yet: there is nothing to answer with")
+        return held
+
+    # -- answers ------------------------------------------------------------------------------------------------------
+
+    def answer(self, X: Any) -> tuple[NDArray[np.float64], int]:
+        """Give each row's class probabilities, and the number of the version that they all come from."""
+        held = self._now()
+        return held.model.predict_proba(X), held.note.version
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Give each row's probability of each class in ``classes_``."""
+        return np.asarray(self._now().model.predict_proba(X))
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Give each row's most probable label."""
+        return np.asarray(self._now().model.predict(X))
+
+    def predict_proba_one(self, x: Any) -> dict[Hashable, float]:
+        """Give the probability of each class for one record."""
+        return dict(self._now().model.predict_proba_one(x))
+
+    def predict_one(self, x: Any) -> Any:
+        """Give the most probable label of one record."""
+        return self._now().model.predict_one(x)
+
+    @property
+    def classes_(self) -> NDArray[Any]:
+        """The labels that the present version knows."""
+        return np.asarray(self._now().model.classes_)
+
+    def close(self) -> None:
+        """Look for no more versions; the present one still answers."""
+        self._closed.set()
+        if self._thread is not None and self._thread is not threading.current_thread():
+            self._thread.join()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()

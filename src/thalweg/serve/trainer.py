@@ -1,0 +1,201 @@
+"""The side that learns: it takes rows, asks for some of the labels, and publishes versions."""
+
+import os
+from typing import Any, Self, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thalweg import snapshot
+from thalweg.core import door, params
+from thalweg.core.classifier import Classifier
+from thalweg.core.labels import sequence
+from thalweg.detectors.by_name import make_detector
+from thalweg.index.chunk_ensemble import ChunkEnsemble
+from thalweg.serve.shelf import Note, Shelf
+
+_LOOK = 100
+"""After so many rows a trainer looks whether there was a drift."""
+_DRIFT = 2
+
+
+@final
+class Trainer:
+    """Learns a stream, and publishes what it has learned to a folder, from which a ``Predictor`` answers.
+
+    learner: any learner; one with ``compile`` (a ``ChunkEnsemble``, a forest) is published frozen, another as it is.
+    folder: for versions; one in a file system of memory never touches the disk. every: rows between versions. drift: a
+    detector, or its name, which watches the learner's errors: a version is published when it finds a change. With
+    neither, a ``ChunkEnsemble`` publishes whenever it has a new tree. label_fraction: share of the rows that are
+    labelled and learned, drawn by ``seed``; the label of another row is never looked at. keep: versions whose files
+    stay.
+
+    A trainer that finds a published version in its folder goes on from it, whatever became of the one before: ``rows``
+    says how many rows of the stream that version had been given, and the next ``feed`` must begin with the row after.
+    How rows are divided into calls of ``feed`` does not matter.
+
+    >>> import tempfile
+    >>> from thalweg import SEA, ChunkEnsemble, Predictor
+    >>> folder, chunk = tempfile.mkdtemp(), SEA(seed=1).read(5_000)
+    >>> predictor = Predictor(folder, wait=None, poll=None)
+    >>> before = predictor.version
+    >>> with Trainer(ChunkEnsemble(chunk=1_000), folder) as trainer:
+    ...     published = trainer.feed(chunk.X, chunk.y)
+    ...     taken = predictor.refresh()
+    >>> before, published, taken, predictor.version, predictor.rows
+    (0, 5, True, 5, 5000)
+    """
+
+    def __init__(
+        self,
+        learner: Classifier,
+        folder: str | os.PathLike[str],
+        *,
+        every: int | None = None,
+        drift: Any = None,
+        label_fraction: float = 1.0,
+        seed: int = 1,
+        keep: int = 2,
+    ) -> None:
+        if not isinstance(learner, Classifier):
+            raise TypeError(f"learner must be a learner of this library, got {params.shown(learner)}")
+        if every is not None:
+            params.whole("every", every, least=1)
+        params.number("label_fraction", label_fraction, above=0, most=1)
+        params.whole("seed", seed, least=0, below=1 << 64)
+        params.whole("keep", keep, least=1)
+        self.drift = make_detector("drift", drift)
+        if every is None and self.drift is None and not isinstance(learner, ChunkEnsemble):
+            raise ValueError("every must say after how many rows to publish, or drift which detector does, got None")
+        self.learner, self.every, self.label_fraction, self.seed, self.keep = learner, every, label_fraction, seed, keep
+        self.version = self.rows = self.labelled = 0
+        self._due = False
+        self._shelf = Shelf(folder)
+        self._shelf.claim()
+        try:
+            self._resume()
+        except BaseException:
+            self._shelf.release()
+            raise
+
+    def _resume(self) -> None:
+        note = self._shelf.note()
+        if note is not None:
+            path = self._shelf.path(note.version, "learner")
+            learner: Any = snapshot.load(path, cls=type(self.learner))
+            if repr(learner.get_params()) != repr(self.learner.get_params()):
+                raise ValueError(
+                    f"learner must be as the one in the folder, {params.shown(learner, 200)}, "
+                    f"got {params.shown(self.learner, 200)}"
+                )
+            if self.drift is not None:
+                self.drift = snapshot.load(self._shelf.path(note.version, "detector"), cls=type(self.drift))
+            self.learner = learner
+            self.version, self.rows, self.labelled = note.version, note.rows, note.labelled
+        self._shelf.tidy(self.version, int(self.keep))
+
+    # -- learning -----------------------------------------------------------------------------------------------------
+
+    def feed(self, X: Any, y: Any) -> int:
+        """Learn rows in order, and publish whenever it is due; give how many versions were published.
+
+        Rows that cannot be used are refused before any is learned.
+        """
+        y = sequence(y)
+        n, before = len(y), self.version
+        asked = self._asked(n)
+        self._refuse(X, y, asked)
+        at = 0
+        while at < n:
+            stop = self._stop(asked, at)
+            self._due |= self._learn(_part(X, at, stop), y[at:stop], np.flatnonzero(asked[at:stop]))
+            self.rows += stop - at
+            due = self._due and (self.drift is None or self.rows % _LOOK == 0)
+            if (due or (self.every is not None and self.rows % self.every == 0)) and self.labelled:
+                self.publish()
+            at = stop
+        return self.version - before
+
+    def _learn(self, X: Any, y: NDArray[Any], rows: NDArray[np.int64]) -> bool:
+        """Learn some of the rows; say whether that is a reason to publish."""
+        if not len(rows):
+            return False
+        trees = getattr(self.learner, "trained", 0) if self.learner._started else 0
+        events = ~rows if self.drift is None else np.stack([rows, ~rows], axis=1).reshape(-1)
+        proba = self.learner.play(X, y, events)
+        self.labelled += len(rows)
+        if self.drift is not None:
+            codes, _ = self.learner._labels.read(y[rows])
+            wrong = proba[rows].argmax(axis=1) != codes
+            return bool((self.drift.update_many(wrong.astype(np.float64)) == _DRIFT).any())
+        return self.every is None and isinstance(self.learner, ChunkEnsemble) and self.learner.trained > trees
+
+    def _stop(self, asked: NDArray[np.bool_], at: int) -> int:
+        """Where the rows end that are learned before the next look at whether to publish."""
+        stop = len(asked)
+        for step in (self.every, None if self.drift is None else _LOOK):
+            if step is not None:
+                stop = min(stop, at + int(step) - self.rows % int(step))
+        if isinstance(self.learner, ChunkEnsemble):
+            full = np.flatnonzero(asked[at:stop])[int(self.learner.chunk) - self.learner.waiting - 1 :]
+            stop = at + int(full[0]) + 1 if len(full) else stop
+        return stop
+
+    def _asked(self, n: int) -> NDArray[np.bool_]:
+        """Which of the next n rows are labelled: by the number of the row, so that nothing need be remembered."""
+        if self.label_fraction == 1:
+            return np.ones(n, dtype=np.bool_)
+        with np.errstate(over="ignore"):  # splitmix64
+            z = np.uint64(self.seed) + np.arange(self.rows + 1, self.rows + n + 1, dtype=np.uint64) * np.uint64(
+                0x9E3779B97F4A7C15
+            )
+            z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+            z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+            z ^= z >> np.uint64(31)
+        return (z >> np.uint64(11)).astype(np.float64) / (1 << 53) < float(self.label_fraction)
+
+    def _refuse(self, X: Any, y: NDArray[Any], asked: NDArray[np.bool_]) -> None:
+        learner = self.learner
+        rows, _ = door.rows(
+            X, learner.schema, missing=learner.missing == "native", learning=True, learned=np.flatnonzero(asked),
+            sparse=learner.sparse,
+        )  # fmt: skip
+        if rows.shape[0] != len(y):
+            raise ValueError(f"y must hold a label for each of the {rows.shape[0]} rows of X, got {len(y)}")
+        learner._labels.read(y[asked])
+
+    # -- publishing ---------------------------------------------------------------------------------------------------
+
+    def publish(self) -> int:
+        """Publish what the learner knows now as the next version; give its number."""
+        if not self.learner._started:
+            raise ValueError("the learner has not seen a row yet: nothing to publish")
+        compile_ = getattr(self.learner, "compile", None)
+        version = self.version + 1
+        snapshot.save(self.learner if compile_ is None else compile_(), self._shelf.path(version, "predictor"))
+        snapshot.save(self.learner, self._shelf.path(version, "learner"))
+        if self.drift is not None:
+            snapshot.save(self.drift, self._shelf.path(version, "detector"))
+        self._shelf.point(Note(version, self.rows, self.labelled))
+        self.version, self._due = version, False
+        self._shelf.tidy(version, int(self.keep))
+        return version
+
+    def close(self) -> None:
+        """Let another trainer have the folder. What was learned since the last version is not published."""
+        self._shelf.release()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def _part(X: Any, a: int, b: int) -> Any:
+    """Some rows of whatever holds rows."""
+    if hasattr(X, "iloc"):
+        return X.iloc[a:b]
+    if hasattr(X, "num_rows") and hasattr(X, "slice"):  # Arrow
+        return X.slice(a, b - a)
+    return X[a:b]
