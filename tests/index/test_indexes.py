@@ -231,3 +231,25 @@ def test_validate_finds_damage():
     tree.low[tree.head[0], 0, 0] = 12_345.0
     with pytest.raises(ValueError, match="union of its entries"):
         tree.validate()
+
+
+@pytest.mark.parametrize("split", ["greedy", "rstar"])
+def test_whole_branches_find_their_place_again(split):
+    """Of many rules only a few stay: nodes of every level are dissolved, and the tree gets lower."""
+    rng = np.random.default_rng(11)
+    corner = rng.random((3_000, 2))
+    order = np.argsort(corner[:, 0])
+    tree, plain = ETree(most=4, split=split), LinearRules()
+    for index in (tree, plain):
+        for name, (a, b) in enumerate(corner.tolist()):
+            index.insert(name, box([(a, a + 0.05), (b, b + 0.05)], [1.0]))
+    high = tree.height
+    X = rng.random((300, 2))
+    for step, part in enumerate(np.array_split(order[:-5], 30)):
+        for name in part.tolist():
+            tree.delete(name)
+            plain.delete(name)
+        tree.validate()
+        same([plain, tree], X, step)
+    assert high >= 6 > tree.height
+    assert tree.n_rules == 5

@@ -26,6 +26,8 @@ class BitmapIndex(Index):
     ([(1, 0)], [])
     """
 
+    cuts: Floats
+    lines: NDArray[np.uint64]
     OWN = ("parts", "cuts", "lines", "guide", "scale", "living")
 
     def _reset(self) -> None:
@@ -34,7 +36,8 @@ class BitmapIndex(Index):
         self.guide = np.zeros((0, d, jit.GUIDE + 1), dtype=np.int32)
         self.scale = np.zeros((0, d, 2))
         self.living = np.zeros((0, jit.WORDS), dtype=np.uint64)
-        self.cuts, self.lines = np.zeros(0), np.zeros((0, jit.WORDS), dtype=np.uint64)
+        self._put("cuts", np.zeros(0))
+        self._put("lines", np.zeros((0, jit.WORDS), dtype=np.uint64))
         self._ends: list[tuple[int, int]] = []  # cuts and lines up to each block
 
     def _add(self, rules: Rules, first: int) -> None:
@@ -54,7 +57,8 @@ class BitmapIndex(Index):
         cut, line = self._ends[begin - 1] if begin else (0, 0)
         d, blocks = len(self.values), -(-len(self) // jit.RULES)
         del self._ends[begin:]
-        parts, guide, scale, cuts, lines = [], [], [], [self.cuts[:cut]], [self.lines[:line]]
+        parts, guide, scale = [], [], []
+        self.cuts, self.lines = self.cuts[:cut], self.lines[:line]  # there is room behind: only new ones are written
         for b in range(begin, blocks):
             part = np.zeros((d, jit.COLUMNS), dtype=np.int64)
             steps, unit = np.zeros((d, jit.GUIDE + 1), dtype=np.int32), np.zeros((d, 2))
@@ -67,14 +71,13 @@ class BitmapIndex(Index):
             parts.append(part[None])
             guide.append(steps[None])
             scale.append(unit[None])
-            cuts.append(some)
-            lines.append(more)
+            self._append("cuts", some)
+            self._append("lines", more)
             cut, line = cut + len(some), line + len(more)
             self._ends.append((cut, line))
         self.parts = np.concatenate([self.parts[:begin], *parts])
         self.guide = np.concatenate([self.guide[:begin], *guide])
         self.scale = np.concatenate([self.scale[:begin], *scale])
-        self.cuts, self.lines = np.concatenate(cuts), np.concatenate(lines)
         alive = np.zeros(blocks * jit.RULES, dtype=np.uint8)
         alive[: len(self)] = self.alive
         self.living = np.packbits(alive, bitorder="little").view("<u8").astype(np.uint64).reshape(blocks, jit.WORDS)

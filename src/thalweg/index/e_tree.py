@@ -23,7 +23,8 @@ class ETree(Index):
     most: entries of a node (the paper's M). least: entries of a node other than the root (m); None: M / 2.
     split: how a node with too many entries is divided: "greedy", as in the paper, by the two most distant entries;
     "rstar", along one feature, as the R*-tree does (without its re-insertion).
-    Rules are deleted by removing them, dissolving nodes with too few entries, and inserting what was in these again.
+    Rules are deleted by removing them, dissolving nodes with too few entries, and inserting the entries of these again:
+    rules into leaves, nodes as they are at their level.
 
     Reference: P. Zhang, J. Li, P. Wang, B. J. Gao, X. Zhu, L. Guo, "Enabling fast prediction for ensemble models on
     data streams", KDD 2011.
@@ -67,22 +68,24 @@ class ETree(Index):
         self.home = grown
         self._insert(np.arange(first, first + len(rules)))
 
-    def _insert(self, rows: Ints) -> None:
+    def _insert(self, what: Ints, level: Ints | None = None) -> None:
+        """Insert rows of the table of rules; with ``level`` what a deletion left without a place."""
         routine: Any = jit.insert
-        done = 0
-        while done < len(rows):
+        level = np.zeros(len(what), dtype=np.int64) if level is None else level
+        done = -1
+        while done < len(what):
             tree = (self.low, self.high, self.flags, self.entry, self.links, self.head, self.home, self.domain)
             boxes = (self.values, self.at, self.lo, self.hi, self.bits)
-            done = int(routine(*tree, *boxes, rows, done, SPLITS.index(self.split)))
-            if done < len(rows):
+            done = int(routine(*tree, *boxes, what, level, max(0, done), SPLITS.index(self.split)))
+            if done < len(what):
                 for name in ("low", "high", "flags", "entry", "links"):
                     table = getattr(self, name)
                     more = np.zeros((len(table) // 2 + 8, *table.shape[1:]), dtype=table.dtype)
                     setattr(self, name, np.concatenate([table, more]))
 
     def _drop(self, rows: Ints) -> None:
-        orphans = jit.delete(self.low, self.high, self.flags, self.entry, self.links, self.head, self.home, rows)
-        self._insert(orphans[self.alive[orphans] != 0])
+        routine: Any = jit.delete
+        self._insert(*routine(self.low, self.high, self.flags, self.entry, self.links, self.head, self.home, rows))
 
     def _renumber(self, new: Ints) -> None:
         leaf = self.links[:, jit.LEVEL] == 0
@@ -102,7 +105,7 @@ class ETree(Index):
 
     def _adopt(self, state: Mapping[str, NDArray[Any]]) -> None:
         for name in self.OWN:
-            setattr(self, name, state[name].copy())
+            setattr(self, name, state[name])
         self.validate()
 
     def _scores(self, X: Floats, out: Floats) -> None:

@@ -264,50 +264,62 @@ def tighten(low: Floats, high: Floats, flags: Bits, entry: Ints, links: Ints, ch
 
 @compiled
 def insert(low: Floats, high: Floats, flags: Bits, entry: Ints, links: Ints, head: Ints, home: Ints, domain: Floats,
-           values: Ints, at: Ints, lo: Floats, hi: Floats, bits: Bits, rows: Ints, begin: int,
+           values: Ints, at: Ints, lo: Floats, hi: Floats, bits: Bits, what: Ints, level: Ints, begin: int,
            rule: int) -> int:  # fmt: skip
-    """Insert rows of the table of rules from ``begin`` on; stop where nodes might run out; give how many are done."""
+    """Insert entries from ``begin`` on; stop where nodes might run out; give how many are done.
+
+    level: of the node that an entry goes into. 0: the entry is a row of the table of rules; above: a node, which has
+    lost its place, with all below it.
+    """
     work = np.empty((2, entry.shape[1]))
-    for k in range(begin, len(rows)):
+    a, b, c = np.empty(len(values)), np.empty(len(values)), np.empty(bits.shape[1], dtype=np.uint64)
+    for k in range(begin, len(what)):
         if len(links) - head[USED] < links[head[ROOT], LEVEL] + 3:
             return k
-        row = rows[k]
-        for f in range(len(values)):
-            for end in (lo[row, f], hi[row, f]):
-                if -math.inf < end < math.inf:
-                    domain[0, f], domain[1, f] = min(domain[0, f], end), max(domain[1, f], end)
-        add_row(low, high, flags, entry, links, head, home, domain, values, at, lo[row], hi[row], bits[row], row, rule,
-                work)  # fmt: skip
-    return len(rows)
+        row = what[k]
+        if level[k] > 0:
+            bound(low, high, flags, links, row, a, b, c)
+        else:
+            a[:], b[:], c[:] = lo[row], hi[row], bits[row]
+            for f in range(len(values)):
+                for end in (a[f], b[f]):
+                    if -math.inf < end < math.inf:
+                        domain[0, f], domain[1, f] = min(domain[0, f], end), max(domain[1, f], end)
+        add_entry(low, high, flags, entry, links, head, home, domain, values, at, a, b, c, row, level[k], rule, work)
+    while links[head[ROOT], LEVEL] > 0 and links[head[ROOT], SIZE] == 1:
+        root = head[ROOT]
+        head[ROOT] = entry[root, 0]
+        links[head[ROOT], PARENT] = -1
+        free_node(links, head, root)
+    return len(what)
 
 
 @called
-def add_row(low: Floats, high: Floats, flags: Bits, entry: Ints, links: Ints, head: Ints, home: Ints, domain: Floats,
-            values: Ints, at: Ints, lo: Floats, hi: Floats, bits: Bits, row: int, rule: int,
-            work: Floats) -> None:  # fmt: skip
-    """Insert a rule: down to the leaf that grows least, and where a node has too many entries divide it."""
+def add_entry(low: Floats, high: Floats, flags: Bits, entry: Ints, links: Ints, head: Ints, home: Ints, domain: Floats,
+              values: Ints, at: Ints, lo: Floats, hi: Floats, bits: Bits, what: int, level: int, rule: int,
+              work: Floats) -> None:  # fmt: skip
+    """Insert an entry: down to the node that grows least, and where a node has too many entries divide it."""
     i = head[ROOT]
-    while links[i, LEVEL] > 0:
+    while links[i, LEVEL] > level:
         e = choose(low, high, flags, entry, links, values, at, domain, i, lo, hi, bits, work)
         for f in range(len(lo)):
             low[i, f, e], high[i, f, e] = min(low[i, f, e], lo[f]), max(high[i, f, e], hi[f])
         for k in range(len(bits)):
             flags[i, e, k] |= bits[k]
         i = entry[i, e]
-    put(low, high, flags, entry, links, home, i, row, lo, hi, bits)
-    a, b, c = np.empty(len(lo)), np.empty(len(lo)), np.empty(len(bits), dtype=np.uint64)
+    put(low, high, flags, entry, links, home, i, what, lo, hi, bits)
     while links[i, SIZE] > head[MOST]:
         other = divide(low, high, flags, entry, links, head, home, domain, values, at, i, rule)
         if i == head[ROOT]:
             root = take_node(low, high, flags, links, head, links[i, LEVEL] + 1)
             head[ROOT] = root
-            bound(low, high, flags, links, i, a, b, c)
-            put(low, high, flags, entry, links, home, root, i, a, b, c)
+            bound(low, high, flags, links, i, lo, hi, bits)
+            put(low, high, flags, entry, links, home, root, i, lo, hi, bits)
         else:
-            tighten(low, high, flags, entry, links, i, a, b, c)
+            tighten(low, high, flags, entry, links, i, lo, hi, bits)
         above = links[i, PARENT]
-        bound(low, high, flags, links, other, a, b, c)
-        put(low, high, flags, entry, links, home, above, other, a, b, c)
+        bound(low, high, flags, links, other, lo, hi, bits)
+        put(low, high, flags, entry, links, home, above, other, lo, hi, bits)
         i = above
 
 
@@ -479,44 +491,46 @@ def unions(low: Floats, high: Floats, domain: Floats, order: Ints, cut: int, lo:
 
 @compiled
 def delete(low: Floats, high: Floats, flags: Bits, entry: Ints, links: Ints, head: Ints, home: Ints,
-           rows: Ints) -> Ints:  # fmt: skip
-    """Delete rows; nodes with too few entries are dissolved; give the rules that lost their place."""
+           rows: Ints) -> tuple[Ints, Ints]:  # fmt: skip
+    """Delete rows, and dissolve nodes with too few entries; give what lost its place so, and the level of its node.
+
+    All rows leave their leaves first. Then level after level the boxes of the nodes in question shrink. Entries of
+    higher nodes come first: they must have their place again before what goes below them.
+    """
     d, width = low.shape[1], flags.shape[2]
     lo, hi, bits = np.empty(d), np.empty(d), np.empty(width, dtype=np.uint64)
-    orphans, n = np.empty(64, dtype=np.int64), 0
-    stack = np.empty(len(links) + 1, dtype=np.int64)
+    seen = np.zeros(len(links), dtype=np.bool_)
+    queue, n = np.empty(len(links), dtype=np.int64), 0
     for row in rows:
         i = home[row]
         home[row] = -1
-        if i < 0:  # it has lost its place already
-            continue
         take_out(low, high, flags, entry, links, i, where(entry, links, i, row))
-        while i != head[ROOT]:
-            above = links[i, PARENT]
-            if links[i, SIZE] >= head[LEAST]:
-                tighten(low, high, flags, entry, links, i, lo, hi, bits)
-            else:
-                take_out(low, high, flags, entry, links, above, where(entry, links, above, i))
-                stack[0], depth = i, 1
-                while depth > 0:
-                    depth -= 1
-                    j = stack[depth]
-                    for e in range(links[j, SIZE]):
-                        if links[j, LEVEL] == 0:
-                            orphans = push(orphans, n, entry[j, e])
-                            n += 1
-                            home[entry[j, e]] = -1
-                        else:
-                            stack[depth] = entry[j, e]
-                            depth += 1
-                    free_node(links, head, j)
-            i = above
-        while links[head[ROOT], LEVEL] > 0 and links[head[ROOT], SIZE] <= 1:
-            root = head[ROOT]
-            if links[root, SIZE] == 1:
-                head[ROOT] = entry[root, 0]
-                links[head[ROOT], PARENT] = -1
-                free_node(links, head, root)
-            else:
-                links[root, LEVEL] = 0
-    return orphans[:n]
+        if not seen[i]:
+            seen[i] = True
+            queue[n] = i
+            n += 1
+    orphans, levels, lost, done = np.empty(64, dtype=np.int64), np.empty(64, dtype=np.int64), 0, 0
+    while done < n:  # parents join behind all nodes of a lower level
+        i = queue[done]
+        done += 1
+        if i == head[ROOT]:
+            continue
+        above = links[i, PARENT]
+        if not seen[above]:
+            seen[above] = True
+            queue[n] = above
+            n += 1
+        if links[i, SIZE] >= head[LEAST]:
+            tighten(low, high, flags, entry, links, i, lo, hi, bits)
+            continue
+        take_out(low, high, flags, entry, links, above, where(entry, links, above, i))
+        for e in range(links[i, SIZE]):
+            orphans, levels = push(orphans, lost, entry[i, e]), push(levels, lost, links[i, LEVEL])
+            lost += 1
+            if links[i, LEVEL] == 0:
+                home[entry[i, e]] = -1
+        free_node(links, head, i)
+    root = head[ROOT]
+    if links[root, SIZE] == 0:
+        links[root, LEVEL] = levels[lost - 1] if lost > 0 else 0
+    return orphans[:lost][::-1].copy(), levels[:lost][::-1].copy()
