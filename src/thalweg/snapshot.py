@@ -68,7 +68,7 @@ def load(path: Path, *, cls: type[Any] | None = None) -> Any:
     arrays, header = read_arrays(path)
     try:
         obj = _make(header, cls)
-        if isinstance(obj, Classifier):
+        if isinstance(obj, Classifier) or getattr(obj, "mappable", False):
             obj.restore(arrays, copy=False)
         else:
             obj.restore(arrays)

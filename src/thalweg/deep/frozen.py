@@ -68,7 +68,7 @@ class FrozenDeepForest(Frozen):
         return tables
 
     def _adopt(self, state: Mapping[str, NDArray[Any]], labels: Labels, schema: Schema | None) -> None:
-        columns, weights, mean, sizes = (state[name].copy() for name in ("columns", "weights", "mean", "layers"))
+        columns, weights, mean, sizes = (state[name] for name in ("columns", "weights", "mean", "layers"))
         if schema is None or not (columns.dtype == mean.dtype == sizes.dtype == np.int64 and weights.dtype == float):
             raise ValueError("its tables of the cascade have another type")
         answers = int((columns < 0).sum())

@@ -14,6 +14,7 @@ from thalweg.core.schema import Schema
 from thalweg.index import frozen_jit as jit
 from thalweg.index import trees_jit
 from thalweg.index.batch_jit import BLOCK
+from thalweg.index.ranks import rank_nodes
 from thalweg.index.rules import Floats, Ints
 from thalweg.index.sources import trees_of
 from thalweg.trees.tree import Tree as LoneTree
@@ -24,6 +25,9 @@ Tree = tuple[Any, int, float, Ints]
 
 class Frozen(params.Parametrised, ABC):
     """What predictors share that learn no more: labels, features and verbs."""
+
+    mappable = True
+    """Can its tables stand on a file?"""
 
     _labels: Labels
     _schema: Schema | None
@@ -86,10 +90,12 @@ class Frozen(params.Parametrised, ABC):
             state["schema"] = np.frombuffer(self._schema.to_json(), dtype=np.uint8).copy()
         return state | {name: table.copy() for name, table in self.tables().items()}
 
-    def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
-        """Be what ``state`` gave."""
+    def restore(self, state: Mapping[str, NDArray[Any]], *, copy: bool = True) -> None:
+        """Be what ``state`` gave. copy: False lets the tables be these very arrays; they are never written to."""
         mine = f"state must be what {type(self).__name__}.state() gave"
         try:
+            if copy:
+                state = {name: table.copy() for name, table in state.items()}
             labels = Labels.from_bytes(state["labels"])
             schema = Schema.from_json(state["schema"].tobytes()) if "schema" in state else None
             self._adopt(state, labels, schema)
@@ -137,15 +143,17 @@ class FrozenForest(Frozen):
         self._tables = tuple(tables[name] for name in self.TABLES)
         first = np.append(tables["trees"][:, jit.FIRST], len(tables["leaves"]))
         self._widest = int(np.diff(first).max(initial=1))
+        self._ranks = rank_nodes(tables["packed"])
 
     def _answer(self, X: Floats) -> Floats:
-        classes, rows = len(self._labels), min(len(X), BLOCK)
+        classes, rows, columns = len(self._labels), min(len(X), BLOCK), len(self._ranks[2])
         out = np.empty((len(X), classes))
         if len(self):
             part, logs = np.empty((rows, classes)), np.empty((3, max(rows, classes)))
             routine: Any = jit.answer
             work = np.empty((5, max(rows + 1, self._widest)), dtype=np.int64)
-            routine(*self._tables, X, out, part, logs, work, np.empty((8, len(self)), dtype=np.int64))
+            ahead, ranks = np.empty((8, len(self)), dtype=np.int64), np.empty((rows, 2 * columns), dtype=np.uint16)
+            routine(*self._tables, *self._ranks, X, out, part, logs, work, ahead, ranks)
         else:
             out[:] = 1.0 / max(1, classes)
         return out
@@ -159,7 +167,7 @@ class FrozenForest(Frozen):
         return dict(zip(self.TABLES, self._tables, strict=True))
 
     def _adopt(self, state: Mapping[str, NDArray[Any]], labels: Labels, schema: Schema | None) -> None:
-        tables = {name: state[name].copy() for name in self.TABLES}
+        tables = {name: state[name] for name in self.TABLES}
         _check(tables, len(labels), 0 if schema is None else schema.n_features)
         self._take(tables)
 

@@ -20,6 +20,7 @@ import math
 import numpy as np
 
 from thalweg.index.batch_jit import BLOCK, find_ahead, find_all
+from thalweg.index.ranks_jit import Ranks, find_ranked, rank_rows
 from thalweg.index.trees_jit import Whole
 from thalweg.jit.compile import compiled, hot, inlined
 from thalweg.trees.leaf_jit import (
@@ -334,12 +335,12 @@ def add_all(leaves: Whole, plain: Floats, cells: Floats, lists: Whole, sides: In
 
 @hot
 def answer(packed: Nodes, leaf: Whole, trees: Ints, weight: Floats, sides: Ints, leaves: Whole, plain: Floats,
-           cells: Floats, lists: Whole, X: Floats, out: Floats, part: Floats, logs: Floats, work: Ints,
-           ahead: Ints) -> None:  # fmt: skip
+           cells: Floats, lists: Whole, ranked: Nodes, cuts: Floats, columns: Ints, X: Floats, out: Floats,
+           part: Floats, logs: Floats, work: Ints, ahead: Ints, ranks: Ranks) -> None:  # fmt: skip
     """Fill ``out`` with the probabilities of each row.
 
     For work, with n = min(BLOCK, rows): part: n × C, logs: 3 × max(n, C), work: 5 × max(n + 1, leaves of a tree),
-    ahead: 8 × trees.
+    ahead: 8 × trees, ranks: n × 2 columns. Few rows are not worth ranking.
     """
     classes = out.shape[1]
     for begin in range(0, len(X), BLOCK):
@@ -349,6 +350,8 @@ def answer(packed: Nodes, leaf: Whole, trees: Ints, weight: Floats, sides: Ints,
         if n < len(ahead):
             for k in range(n):
                 find_ahead(packed, leaf, trees, X, begin + k, ahead[k])
+        elif len(ranked) > 0:
+            rank_rows(cuts, columns, X, begin, n, ranks)
         for t in range(len(trees)):
             if trees[t, SHARD] != shard:
                 close(part, out, begin, n, shard == 0)
@@ -356,6 +359,8 @@ def answer(packed: Nodes, leaf: Whole, trees: Ints, weight: Floats, sides: Ints,
             if n < len(ahead):
                 for k in range(n):
                     work[0, k] = ahead[k, t]
+            elif len(ranked) > 0:
+                find_ranked(ranked, leaf, trees[t, ROOT], ranks, n, work[0])
             else:
                 find_all(packed, leaf, trees[t, ROOT], X, begin, n, work[0])
             add_all(leaves, plain, cells, lists, sides, t, weight[t], trees[t, FIRST], X, begin, n, logs, part, work)

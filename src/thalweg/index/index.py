@@ -63,6 +63,8 @@ class Index(params.Parametrised, ABC):
     """What all indexes share: the table of rules. A kind of index adds how rules are found."""
 
     TABLES = ("lo", "hi", "bits", "values", "payload", "owner", "number", "alive", "weight", "names")
+    mappable = True
+    """Can its tables stand on a file?"""
     needs_trees = False
     """Can it only hold rules of trees?"""
     reason = ""
@@ -218,8 +220,11 @@ class Index(params.Parametrised, ABC):
         """Copy out all tables."""
         return {name: table.copy() for name, table in self.tables().items()}
 
-    def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
-        """Continue from what ``state`` of an index of the same kind gave."""
+    def restore(self, state: Mapping[str, NDArray[Any]], *, copy: bool = True) -> None:
+        """Continue from what ``state`` of an index of the same kind gave.
+
+        copy: False hands the arrays over: they belong to the index from now on, and may change.
+        """
         mine = f"state must be what {type(self).__name__}.state() gave"
         fresh = type(self)(**self.get_params())
         for name, table in fresh.tables().items():
@@ -241,9 +246,11 @@ class Index(params.Parametrised, ABC):
         )
         if not fits:
             raise ValueError(f"{mine}: its tables do not fit each other")
-        fresh._clear(state["values"].copy(), state["payload"].shape[1])
+        if copy:
+            state = {name: table.copy() for name, table in state.items()}
+        fresh._clear(state["values"], state["payload"].shape[1])
         for name in Index.TABLES[:3] + Index.TABLES[4:]:
-            fresh._append(name, state[name])
+            fresh._put(name, state[name])
         fresh._slot = {int(k): i for i, k in enumerate(state["names"].tolist()) if k != _GONE}
         fresh._adopt(state)
         self.__dict__.update(fresh.__dict__)

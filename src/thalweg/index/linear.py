@@ -96,7 +96,7 @@ class _Trees(Index):
 
     def _adopt(self, state: Mapping[str, NDArray[Any]]) -> None:
         for name in self.OWN:
-            setattr(self, name, state[name].copy())
+            setattr(self, name, state[name])
         n = len(self.packed)
         sound = (
             len(self.rule) == n
