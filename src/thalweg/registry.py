@@ -79,22 +79,22 @@ LEARNERS = _table(
     le_tree=Entry(
         "index.chunk_ensemble:ChunkEnsemble",
         "the last 30 trees, each from 10,000 rows, in an E-tree",
-        {"size": 30, "chunk": 10_000, "index": "e-tree", "votes": "hard"},
+        {"size": 30, "chunk": 10_000, "index": "e-tree", "votes": "hard", "indexed": "target"},
     ),
     ge_tree=Entry(
         "index.chunk_ensemble:ChunkEnsemble",
         "all trees, each from 10,000 rows, in an E-tree",
-        {"size": None, "chunk": 10_000, "index": "e-tree", "votes": "hard"},
+        {"size": None, "chunk": 10_000, "index": "e-tree", "votes": "hard", "indexed": "target"},
     ),
     l_ensemble=Entry(
         "index.chunk_ensemble:ChunkEnsemble",
         "the last 30 trees, each from 10,000 rows, rule by rule",
-        {"size": 30, "chunk": 10_000, "index": "linear-rules", "votes": "hard"},
+        {"size": 30, "chunk": 10_000, "index": "linear-rules", "votes": "hard", "indexed": "target"},
     ),
     g_ensemble=Entry(
         "index.chunk_ensemble:ChunkEnsemble",
         "all trees, each from 10,000 rows, rule by rule",
-        {"size": None, "chunk": 10_000, "index": "linear-rules", "votes": "hard"},
+        {"size": None, "chunk": 10_000, "index": "linear-rules", "votes": "hard", "indexed": "target"},
     ),
     odl=Entry("networks.odl:OnlineDeepLearning", "deep network that finds its own depth"),
     subspace_tree=Entry("tensors.subspace_tree:SubspaceTree", "tree on distances to class subspaces, for images"),

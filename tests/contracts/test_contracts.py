@@ -84,6 +84,7 @@ LEARNERS = {name: partial(small, entry) for name, entry in registry.LEARNERS.ite
     "eager chunks, E-tree": lambda: ChunkEnsemble(
         size=None, chunk=45, index="e-tree(most=4)", weights="decay", votes="hard", confidence=None
     ),
+    "eager chunks, target": lambda: ChunkEnsemble(size=3, chunk=60, votes="hard", indexed="target"),
     "eager chunks, bitmap": lambda: ChunkEnsemble(size=2, chunk=50, index="bitmap", min_leaf=1),
     "eager chunks, scikit-learn": lambda: ChunkEnsemble(
         size=3, chunk=70, index="compiled-trees", backend="sklearn", weights="accuracy"

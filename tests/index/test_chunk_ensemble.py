@@ -151,3 +151,40 @@ def test_features_that_join_are_missing_before():
         learner.learn_one({"a": float(i % 7), "b": float(i % 2)}, i % 2 == 0)
     assert learner.trained == 2
     assert learner.compile().predict_proba_one({"a": 5.0, "b": 1.0}) == learner.predict_proba_one({"a": 5.0, "b": 1.0})
+
+
+def test_rules_of_the_target_class_alone():
+    chunk = HyperCube(seed=1).read(6_000)
+    given = {"size": 5, "chunk": 500, "votes": "hard", "confidence": None}
+    whole = ChunkEnsemble(**given).partial_fit(chunk.X, chunk.y)
+    expected = whole.predict_proba(chunk.X)
+    said = None
+    for kind in ("linear-rules", "auto", "linear-trees", "e-tree(most=5)", "bitmap", "compiled-trees"):
+        learner = ChunkEnsemble(indexed="target", index=kind, **given)
+        proba = learner.test_then_train(chunk.X, chunk.y)
+        said = proba if said is None else said
+        assert np.array_equal(proba, said)
+        assert 0 < learner.rule_index.n_rules < whole.rule_index.n_rules / 2 + 1
+        assert np.allclose(learner.predict_proba(chunk.X), expected, rtol=0, atol=1e-12)
+        frozen = learner.compile()
+        assert np.array_equal(frozen.predict_proba(chunk.X), learner.predict_proba(chunk.X))
+        again = ChunkEnsemble(indexed="target", index=kind, **given)
+        again.restore(learner.state())
+        assert np.array_equal(again.predict_proba(chunk.X), learner.predict_proba(chunk.X))
+
+
+def test_the_target_changes_and_goes():
+    rng = np.random.default_rng(5)
+    X = rng.random((6_000, 3))
+    y = np.where(X[:, 0] > 0.5, "a", "b")
+    few = (X[:, 1] * 20).astype(int) % 2 == 1
+    y[:2_000][few[:2_000] & (y[:2_000] == "a")] = "b"
+    learner = ChunkEnsemble(size=1, chunk=500, votes="hard", indexed="target", index="linear-rules", confidence=None)
+    learner.partial_fit(X, y)
+    proba = learner.predict_proba(X)
+    assert np.allclose(proba.sum(axis=1), 1.0)
+    learner.partial_fit(X[:500], np.where(X[:500, 0] > 0.7, "c", y[:500]))
+    assert learner.rule_index.n_rules == sum(len(tree.votes) for tree in learner.trees)  # three classes: all rules
+    assert learner.predict_proba(X).shape == (6_000, 3)
+    with pytest.raises(ValueError, match="votes must be 'hard' for an index of the target class alone, got 'soft'"):
+        ChunkEnsemble(indexed="target")

@@ -1,6 +1,7 @@
 """An ensemble with a tree for each chunk of labelled rows, asked through an index of their rules."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Literal, Self, final
 
 import numpy as np
@@ -18,11 +19,13 @@ from thalweg.index.e_tree import ETree
 from thalweg.index.frozen import Frozen
 from thalweg.index.index import Index
 from thalweg.index.rules import Rules
+from thalweg.index.target import Target, weight_of
 from thalweg.trees.tables_jit import LEAF, NODE
 
 WEIGHTS = ("equal", "accuracy", "decay")
 VOTES = ("soft", "hard")
 BACKENDS = ("c4.5", "sklearn")
+INDEXED = ("all", "target")
 _MAX_BITMAP = 67_108_864
 
 
@@ -39,6 +42,8 @@ class ChunkEnsemble(Classifier):
     bits. weights: "equal", as in the paper; "accuracy": by how much a tree's squared error on the newest chunk is below
     that of guessing by class shares (the newest tree's counts as 0); "decay": each tree has ``decay`` times the say of
     the next. votes: "soft", shares of the classes in a leaf; "hard", its heaviest class, as in the paper.
+    indexed: "all" rules, or, with two classes and hard votes, those of the "target" class, the one with fewer rules, as
+    in the paper; the other class has what is left. With more classes it is all.
     min_leaf: weight that at least two branches of a test must hold. confidence: of pessimistic pruning, lower prunes
     more; None: no pruning. backend: "c4.5", see ``thalweg.index.chunk_tree``; "sklearn": scikit-learn's tree by
     entropy, without pruning.
@@ -55,7 +60,7 @@ class ChunkEnsemble(Classifier):
 
     missing = "native"
 
-    __slots__ = ("_X", "_index", "_kind", "_reason", "_say", "_trees", "_used", "_w", "_y", "trained")
+    __slots__ = ("_X", "_index", "_kind", "_reason", "_say", "_target", "_trees", "_used", "_w", "_y", "trained")
 
     _index: Index
     _kind: str
@@ -69,6 +74,7 @@ class ChunkEnsemble(Classifier):
         index: str = "auto",
         weights: Literal["equal", "accuracy", "decay"] = "equal",
         votes: Literal["soft", "hard"] = "soft",
+        indexed: Literal["all", "target"] = "all",
         decay: float = 0.9,
         min_leaf: float = 2.0,
         confidence: float | None = 0.25,
@@ -80,13 +86,22 @@ class ChunkEnsemble(Classifier):
         _new_index(index, "linear-rules")
         params.choice("weights", weights, WEIGHTS)
         params.choice("votes", votes, VOTES)
+        params.choice("indexed", indexed, INDEXED)
+        if indexed == "target" and votes != "hard":
+            raise ValueError("votes must be 'hard' for an index of the target class alone, got 'soft'")
         params.number("decay", decay, above=0, most=1)
         params.number("min_leaf", min_leaf, above=0)
         if confidence is not None:
             params.number("confidence", confidence, above=0, most=0.5)
         params.choice("backend", backend, BACKENDS)
         self.size, self.chunk, self.index, self.weights, self.votes = size, chunk, index, weights, votes
-        self.decay, self.min_leaf, self.confidence, self.backend = decay, min_leaf, confidence, backend
+        self.indexed, self.decay, self.min_leaf, self.confidence, self.backend = (
+            indexed,
+            decay,
+            min_leaf,
+            confidence,
+            backend,
+        )
 
     # -- learning and predicting --------------------------------------------------------------------------------------
 
@@ -94,12 +109,13 @@ class ChunkEnsemble(Classifier):
         self._X, self._y, self._w = np.zeros((0, schema.n_features)), np.zeros(0, dtype=np.int64), np.zeros(0)
         self._used, self.trained, self._say = 0, 0, np.zeros(0)
         self._trees: list[ChunkTree] = []
+        self._target = Target()
         self._make_index(schema)
 
     def _play(self, X: Floats, y: Ints, w: Floats, events: Ints, out: Floats, known: int) -> None:
         if not len(y):  # nothing to learn: every row is asked about, in order
             if self._trees:
-                scores = answers(self._index, X)
+                scores = self._answers(X)
                 out[:, : scores.shape[1]] = scores
             elif known:
                 out[:] = 1.0 / known
@@ -127,7 +143,7 @@ class ChunkEnsemble(Classifier):
         there = np.maximum.accumulate(codes)
         rows = events[asked]
         if len(rows) and self._trees:
-            scores = answers(self._index, X[rows])
+            scores = self._answers(X[rows])
             out[rows, : scores.shape[1]] = scores
         elif len(rows):
             alike = np.arange(out.shape[1]) < there[asked, None]
@@ -156,15 +172,19 @@ class ChunkEnsemble(Classifier):
         self.trained += 1
         self._used = 0
         self._say = self._weigh(X, y, w)
+        before = self._kind, self._target.code
+        if self.indexed == "target":
+            self._target = self._target.after(_leaves(self._trees, classes))
         if self.index == "auto":
-            before, (self._kind, self._reason) = self._kind, self._suiting(self._trees, self._schema)
-            if self._kind != before:
-                self._make_index(self._schema)
-                return
+            self._kind, self._reason = self._suiting(self._trees, self._schema, self._target)
+        if before != (self._kind, self._target.code):
+            self._make_index(self._schema)
+            return
         if gone:
             self._index.delete(self.trained - 1 - len(self._trees))
         self._index.widen_classes(classes)
-        self._index.insert(self.trained - 1, self._trees[-1].rules(_nominal(self._schema), classes))
+        rules = self._trees[-1].rules(_nominal(self._schema), classes)
+        self._index.insert(self.trained - 1, self._target.of(rules))
         for name, say in zip(range(self.trained - len(self._trees), self.trained), self._say.tolist(), strict=True):
             self._index.set_weight(name, say)
 
@@ -221,24 +241,35 @@ class ChunkEnsemble(Classifier):
 
     def _make_index(self, schema: Schema | None) -> None:
         """Make the index anew from the trees."""
-        self._kind, self._reason, self._index = self._indexed(self._trees, self._say, self.trained, schema)
+        given = self._trees, self._say, self.trained, schema, self._target
+        self._kind, self._reason, self._index = self._indexed(*given)
 
     def _indexed(
-        self, trees: list[ChunkTree], say: Floats, trained: int, schema: Schema | None
+        self, trees: list[ChunkTree], say: Floats, trained: int, schema: Schema | None, target: Target
     ) -> tuple[str, str, Index]:
-        kind, reason = self._suiting(trees, schema) if self.index == "auto" else ("", "asked for")
+        kind, reason = self._suiting(trees, schema, target) if self.index == "auto" else ("", "asked for")
         index = _new_index(self.index, kind)
         for k, rules in enumerate(_rules(trees, schema)):
-            index.insert(trained - len(trees) + k, rules, float(say[k]))
+            index.insert(trained - len(trees) + k, target.of(rules), float(say[k]))
         return kind, reason, index
 
-    def _suiting(self, trees: list[ChunkTree], schema: Schema | None) -> tuple[str, str]:
-        return suits(_rules(trees, schema), 1, _MAX_BITMAP)
+    def _suiting(self, trees: list[ChunkTree], schema: Schema | None, target: Target) -> tuple[str, str]:
+        return suits([target.of(rules) for rules in _rules(trees, schema)], 1, _MAX_BITMAP)
+
+    def _answers(self, X: Floats) -> Floats:
+        return self._target.answers(self._index, X, weight_of(self._say))
 
     @property
     def trees(self) -> list[ChunkTree]:
         """The trees that are kept, the oldest first."""
         return list(self._trees) if self._started else []
+
+    @property
+    def rules(self) -> list[Rules]:
+        """The rules of each tree that is kept, with its say."""
+        if not self._started:
+            return []
+        return [replace(r, say=float(w)) for r, w in zip(_rules(self._trees, self._schema), self._say, strict=True)]
 
     @property
     def waiting(self) -> int:
@@ -269,7 +300,7 @@ class ChunkEnsemble(Classifier):
         if not self._started or self._schema is None:
             raise ValueError("the ensemble has not seen a row yet: nothing to compile")
         kind = next(name for name, cls in KINDS.items() if type(self._index) is cls)
-        return FrozenEnsemble.of(kind, self._index, self._labels, self._schema)
+        return FrozenEnsemble.of(kind, self._index, self._target, self._labels, self._schema)
 
     # -- tables -------------------------------------------------------------------------------------------------------
 
@@ -286,7 +317,7 @@ class ChunkEnsemble(Classifier):
             "support": np.concatenate([np.zeros(0), *(tree.support for tree in trees)]),
             "sizes": np.array([[len(t.nodes), len(t.votes)] for t in trees], dtype=np.int64).reshape(-1, 2),
             "say": self._say,
-            "head": np.array([self.trained], dtype=np.int64),
+            "head": np.array([self.trained, self._target.code, self._target.waited], dtype=np.int64),
         }
 
     def _adopt(self, tables: State, schema: Schema) -> None:
@@ -309,7 +340,8 @@ class ChunkEnsemble(Classifier):
             and len(tables["support"]) == len(tables["votes"])
             and len(tables["say"]) == len(sizes)
             and tables["votes"].ndim == 2
-            and tables["head"].shape == (1,)
+            and tables["head"].shape == (3,)
+            and (tables["head"][1] == -1 or (tables["head"][1] in (0, 1) and tables["votes"].shape[1] == 2))
             and int(tables["head"][0]) >= len(sizes)
             and (self.size is None or len(sizes) <= self.size)
             and bool((sizes > 0).all())
@@ -325,8 +357,9 @@ class ChunkEnsemble(Classifier):
             )  # fmt: skip
             _refuse_unsound(tree, _nominal(schema))
             trees.append(tree)
-        say, trained = tables["say"].copy(), int(tables["head"][0])
-        self._kind, self._reason, self._index = self._indexed(trees, say, trained, schema)
+        say, (trained, *target) = tables["say"].copy(), tables["head"].tolist()
+        self._target = Target(*target)
+        self._kind, self._reason, self._index = self._indexed(trees, say, trained, schema, self._target)
         self._trees, self._say, self.trained = trees, say, trained
         self._X, self._y, self._w, self._used = rows, codes, row_weights, len(codes)
 
@@ -351,22 +384,28 @@ class FrozenEnsemble(Frozen):
         params.choice("kind", kind, KINDS)
         super().__init__()
         self.kind = kind
-        self._index = KINDS[kind]()
+        self._take(KINDS[kind](), Target())
+
+    def _take(self, index: Index, target: Target) -> None:
+        self._index, self._target = index, target
+        self._total = weight_of(np.array([*index.classifiers.values()]))
 
     @classmethod
-    def of(cls, kind: str, index: Index, labels: Labels, schema: Schema) -> "FrozenEnsemble":
-        """Copy an index."""
+    def of(cls, kind: str, index: Index, target: Target, labels: Labels, schema: Schema) -> "FrozenEnsemble":
+        """Copy an index. target: the class whose rules it holds."""
         self = cls(kind=kind)
-        self._index = type(index)(**index.get_params())
-        self._index.restore(index.tables())
+        copied = type(index)(**index.get_params())
+        copied.restore(index.tables())
+        self._take(copied, target)
         self._labels, self._schema = labels.copy(), schema
         return self
 
     def _answer(self, X: Floats) -> Floats:
         out = np.zeros((len(X), len(self._labels)))
-        if len(self._index):
+        if len(self._index.names):
             wide = len(self._index.values)  # features that joined since are of no account
-            scores = answers(self._index, X if X.shape[1] == wide else np.ascontiguousarray(X[:, :wide]))
+            X = X if X.shape[1] == wide else np.ascontiguousarray(X[:, :wide])
+            scores = self._target.answers(self._index, X, self._total)
             out[:, : scores.shape[1]] = scores
         else:
             out[:] = 1.0 / max(1, out.shape[1])
@@ -374,7 +413,8 @@ class FrozenEnsemble(Frozen):
 
     def tables(self) -> State:
         """All tables, not copied: what another process needs to answer."""
-        return {f"index.{name}": table for name, table in self._index.tables().items()}
+        tables = {f"index.{name}": table for name, table in self._index.tables().items()}
+        return tables | {"target": np.array([self._target.code], dtype=np.int64)}
 
     def _adopt(self, state: Mapping[str, NDArray[Any]], labels: Labels, schema: Schema | None) -> None:
         index: Index = KINDS[self.kind]()
@@ -382,17 +422,19 @@ class FrozenEnsemble(Frozen):
         if self.kind == "e-tree" and "head" in own and own["head"].shape == (5,):
             most, least = own["head"][3:].tolist()
             index = ETree(most=most, least=least)
-        index.restore(own)
+        index.restore(own, copy=False)
         if index.payload.shape[1] > len(labels) or (schema is not None and len(index.values) > schema.n_features):
             raise ValueError("its index has more classes or features than there are")
-        self._index = index
+        [code] = state["target"].tolist()
+        if code != -1 and not (code in (0, 1) and index.payload.shape[1] == 2):
+            raise ValueError("its index is for a class that there is not")
+        self._take(index, Target(code))
 
 
-def answers(index: Index, X: Floats) -> Floats:
-    """The scores of an index as shares of all that was voted."""
-    scores = index.scores(X)
-    scores /= scores.sum(axis=1, keepdims=True)
-    return scores
+def _leaves(trees: list[ChunkTree], classes: int) -> list[int]:
+    """How many leaves of all trees vote for each class."""
+    votes = np.concatenate([tree.votes.argmax(axis=1) for tree in trees])
+    return np.bincount(votes, minlength=classes).tolist()  # type: ignore[no-any-return]
 
 
 def _nominal(schema: Schema | None) -> NDArray[np.bool_]:
