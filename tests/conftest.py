@@ -2,6 +2,8 @@
 
 import os
 import signal
+import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -21,6 +23,22 @@ def data_folder() -> Path | None:
     named = os.environ.get("THALWEG_DATA")
     folder = Path(named) if named else Path(__file__).resolve().parents[2] / "shared" / "data"
     return folder if folder.is_dir() else None
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[int, str, str]]:
+    """Run a command in this process; give exit code, standard output and standard error."""
+
+    def command(*words: object) -> tuple[int, str, str]:
+        from thalweg import cli
+
+        monkeypatch.setattr(sys, "argv", ["thalweg", *map(str, words)])
+        with pytest.raises(SystemExit) as stop:
+            cli.main()
+        out, err = capsys.readouterr()
+        return int(stop.value.code or 0), out, err
+
+    return command
 
 
 @pytest.fixture

@@ -13,22 +13,6 @@ import numpy as np
 import pytest
 
 import thalweg
-from thalweg import cli
-
-
-@pytest.fixture
-def run(capsys, monkeypatch):  # type: ignore[no-untyped-def]
-    """Run a command in this process; give exit code, standard output and standard error."""
-
-    def command(*words: object) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["thalweg", *map(str, words)])
-        with pytest.raises(SystemExit) as stop:
-            cli.main()
-        out, err = capsys.readouterr()
-        return int(stop.value.code or 0), out, err
-
-    return command
-
 
 PROMISED = {
     "learner", "params", "stream", "rows", "accuracy", "kappa", "seconds", "rows_per_second", "state_bytes", "drifts",

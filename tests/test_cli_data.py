@@ -11,26 +11,11 @@ from pathlib import Path
 import pytest
 
 from openml_server import ARFF, Server
-from thalweg import cli
 from thalweg.jit.compile import cache_folder
 from thalweg.streams.datasets import DATASETS
 
 Run = Callable[..., tuple[int, str, str]]
 assert cache_folder()  # compiled code stays where it is: the tests below name another cache
-
-
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
-    """Run a command in this process; give exit code, standard output and standard error."""
-
-    def command(*words: object) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["thalweg", *map(str, words)])
-        with pytest.raises(SystemExit) as stop:
-            cli.main()
-        out, err = capsys.readouterr()
-        return int(stop.value.code or 0), out, err
-
-    return command
 
 
 @pytest.fixture

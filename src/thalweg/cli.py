@@ -236,6 +236,69 @@ def show(
 
 
 @app.command()
+def predict(
+    model: Annotated[Path, typer.Argument(help="A model that thalweg run --save, or thalweg.save, wrote.")],
+    data: Annotated[str, typer.Argument(help=f"{_STREAM} A file may have labels or not.")],
+    out: Annotated[
+        Path | None, typer.Option(help="A .csv or .parquet file (by default CSV on standard output).")
+    ] = None,
+    proba: Annotated[bool, typer.Option("--proba", help="Write the probability of each class, too.")] = False,
+    limit: Annotated[
+        int | None, typer.Option(help=f"Stop after so many rows (an endless stream: {ENDLESS:,} by default).", min=0)
+    ] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed of a generated stream.", min=0)] = None,
+    target: Annotated[
+        str | None, typer.Option(help="The column with the labels, for .arff, .jsonl and .npz files.")
+    ] = None,
+    format: Annotated[
+        str | None, typer.Option(help="What standard input holds: csv (by default), tsv or jsonl.")
+    ] = None,
+) -> None:
+    """Write what a saved model says about each record of a stream; nothing is learned."""
+    from rich.progress import Progress as Bars
+
+    from thalweg.serve.answers import is_table, some_rows, stream_records, table_records, write_answers
+    from thalweg.snapshot import load
+
+    _check_paths(None, None, out)
+    learner, text = load(model), _input(data, format)
+    if not hasattr(learner, "predict_proba"):
+        raise ValueError(f"{model} must hold a learner, it holds a {type(learner).__name__}")
+    total = limit
+    if is_table(text) and target is None and learner.schema is not None:
+        records = some_rows(table_records(text, learner.schema), limit)
+    else:
+        source = open_stream(text, seed=seed, target=target)
+        if limit is None and is_endless(source):
+            limit = ENDLESS
+        known = getattr(source, "rows", None)
+        total = min(limit or known, known) if known else limit
+        records = stream_records(source, learner.schema, limit)
+    console = _errors()
+    with Bars(console=console, disable=not console.is_terminal, transient=out is None) as bars:
+        task = bars.add_task(data, total=total)
+        done = write_answers(
+            learner, records, out, proba=proba, on_progress=lambda done: bars.update(task, completed=done)
+        )
+    if out is not None:
+        print(f"written: {out}, {done:,} rows")
+
+
+@app.command()
+def index(
+    model: Annotated[Path, typer.Argument(help="A saved tree, forest or ensemble of chunks.")],
+    kind: Annotated[
+        str, typer.Option(help="linear-rules, linear-trees, e-tree, bitmap, compiled-trees, or auto: all of them.")
+    ] = "auto",
+) -> None:
+    """Say what a model's rules are like, and how fast each kind of index answers with them."""
+    from thalweg.index.report import describe_index
+    from thalweg.snapshot import load
+
+    _print(describe_index(load(model), kind))
+
+
+@app.command()
 def warmup() -> None:
     """Compile everything now, once, so that no later command waits for it."""
     import time

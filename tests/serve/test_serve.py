@@ -109,6 +109,18 @@ def test_a_restarted_trainer_continues(kind, tmp_path):
             assert np.array_equal(predictor.predict_proba(ASKED), expected[stop])
 
 
+def test_a_drift_is_a_reason_to_publish(tmp_path):
+    X = np.random.default_rng(1).random((4_000, 2))
+    y = (X[:, 0] > 0.5) ^ (np.arange(4_000) >= 2_000)  # all labels turn round
+    with Trainer(NaiveBayes(), tmp_path, drift="adwin") as trainer:
+        assert trainer.feed(X[:2_000], y[:2_000]) == 0
+        assert trainer.feed(X[2_000:], y[2_000:]) >= 1
+    with Predictor(tmp_path) as predictor:
+        assert predictor.version == trainer.version
+        assert 2_000 < predictor.rows <= 4_000
+        assert predictor.rows % 100 == 0
+
+
 def test_a_detector_continues_too(tmp_path):
     chunk = SEA(seed=1).read(1_000)
     for _ in range(2):

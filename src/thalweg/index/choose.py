@@ -70,7 +70,7 @@ def suits(members: list[Rules], rows: int, max_bytes: int) -> tuple[str, str]:
         return "linear-rules", f"{n} rules: so few are looked at one by one"
     if trees and rows >= _BATCH and d > 10:
         return "compiled-trees", f"{rows} records at once, with {d} features: they go down the trees together"
-    size = _bitmap_bytes(members)
+    size = bitmap_bytes(members)
     if size > max_bytes:
         bounded = sum(len(rules) * rules.bounded for rules in members) / max(1, n * d)
         if bounded >= 0.8 and d <= 10:
@@ -80,7 +80,7 @@ def suits(members: list[Rules], rows: int, max_bytes: int) -> tuple[str, str]:
     return "bitmap", f"{n} rules, {d} features: about {size:,} bytes of bits"
 
 
-def _bitmap_bytes(members: list[Rules]) -> int:
+def bitmap_bytes(members: list[Rules]) -> int:
     """About how much the bits take: in each block a line for each end of a rule."""
     from thalweg.index.bitmap_jit import WORDS
 
@@ -91,7 +91,7 @@ def _bitmap_bytes(members: list[Rules]) -> int:
 def _fastest(members: list[Rules], X: Any, max_bytes: int) -> Index:
     trees = all(rules.nodes is not None for rules in members)
     names = [name for name, cls in KINDS.items() if trees or not cls.needs_trees]
-    if _bitmap_bytes(members) > max_bytes:
+    if bitmap_bytes(members) > max_bytes:
         names.remove("bitmap")
     if sum(map(len, members)) > 50 * _FEW and len(names) > 2:
         names.remove("linear-rules")

@@ -95,7 +95,8 @@ def _text(path: Path, end: str) -> Iterator[Any]:
             yield file
 
 
-def _csv_word(value: Any) -> str:
+def csv_word(value: Any) -> str:
+    """Write a value as a CSV file holds it."""
     text = str(value)
     if text == "" or "\0" in text:
         raise ValueError(f"a value must be text that a CSV file can hold, got {text!r}")
@@ -137,9 +138,9 @@ def _csv(
 ) -> int:
     done = 0
     with _text(path, end) as file:
-        file.write((",".join(_csv_word(n) for n in (*stream.schema.names, target)) + "\n").encode())
+        file.write((",".join(csv_word(n) for n in (*stream.schema.names, target)) + "\n").encode())
         for chunk in chunks:
-            file.write(_lines(chunk, stream.schema, _csv_word, ""))
+            file.write(_lines(chunk, stream.schema, csv_word, ""))
             done = _told(done + len(chunk), on_progress)
     return done
 
