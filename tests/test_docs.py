@@ -31,7 +31,7 @@ def test_every_public_class_and_function_has_an_example() -> None:
 
 
 PAGES = ("README.md", "docs/guide.md", "docs/trees.md", "docs/forests.md", "docs/deep.md", "docs/neighbours.md",
-         "docs/balls.md", "docs/compare.md")  # fmt: skip
+         "docs/balls.md", "docs/compare.md", "docs/serving.md")  # fmt: skip
 
 
 def examples() -> list[tuple[str, int, str]]:
@@ -50,7 +50,7 @@ def test_examples_in_pages(page: str, number: int, code: str, tmp_path: Path, mo
 
 def test_the_pages_have_examples() -> None:
     assert {page for page, _, _ in examples()} == set(PAGES)
-    assert len(examples()) == 20
+    assert len(examples()) == 24
 
 
 def test_links_between_pages_lead_somewhere() -> None:
