@@ -25,6 +25,8 @@ from thalweg.registry import LEARNERS
 
 SLOW = ("arf", "srp", "leveraging-bagging", "online-bagging", "adwin-bagging", "smooth-boost", "knn", "sam-knn")
 """Learners that river takes long for: it gets fewer rows, and thalweg the same ones."""
+START = "start"
+"""How long it takes to begin: measured between the learners that others have and the rest."""
 NEAR = 0.5
 """Points of accuracy that seeds alone explain."""
 
@@ -43,16 +45,23 @@ def main() -> None:
     where = machine()
     data = (records.electricity() or records.agrawal_drift()).first(options.rows)
     figures: dict[str, Any] = {}
+    names = [n for n in (*COUNTERPARTS, START, *(n for n in LEARNERS if n not in COUNTERPARTS)) if options.only in n]
+    start = None
     with tempfile.TemporaryDirectory() as temporary:
         bench = Bench(Path(temporary), options.repeats, console)
-        for name in (n for n in LEARNERS if options.only in n):
-            rows = options.river_rows if name in SLOW else options.rows
-            figures[name] = measure(bench, name, data, min(rows, len(data.y)), bench.folder / name)
-            told = {who: got if isinstance(got, str) else f"{_cpu(got):,.0f}/s" for who, got in figures[name].items()}
-            console.print(f"{name}: {told}", highlight=False)
-        start, figures["start"] = parts.start(bench) if not options.only else (None, None)
+        try:
+            for name in names:
+                if name == START:
+                    start, figures[START] = parts.start(bench)
+                    continue
+                rows = options.river_rows if name in SLOW else options.rows
+                figures[name] = found = measure(bench, name, data, min(rows, len(data.y)), bench.folder / name)
+                told = {who: got if isinstance(got, str) else f"{rate(_cpu(got))}/s" for who, got in found.items()}
+                console.print(f"{name}: {told}", highlight=False)
+        except KeyboardInterrupt:
+            console.print("interrupted: the page has what is measured by now")
     where["load_at_end"] = load()
-    learners = {name: figures[name] for name in LEARNERS if name in figures}
+    learners = {name: figures[name] for name in names if name in figures and name != START}
     tables = [beside(learners), accuracy(learners), alone(learners), *([start] if start else [])]
     for table in tables:
         table.show(console)
@@ -204,6 +213,8 @@ def page(tables: list[Table], where: dict[str, Any], data: records.Records, lear
     )
     head = "Every learner beside river's and CapyMOA's, where they have it, made by one command:"
     said = "\n".join(f"- {line}" for line in behind(learners))
+    missing = [name for name in LEARNERS if name not in learners]
+    words += f" Not measured in this run: {', '.join(missing)}." if missing else ""
     return "\n".join([
         f"# Performance\n\n{head}\n\n```sh\nmake performance     # or: {command} --repeats {options.repeats}\n```\n",
         f"{textwrap.fill(words, 120, break_long_words=False, break_on_hyphens=False)}\n",
