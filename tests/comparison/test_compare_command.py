@@ -10,22 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from thalweg import cli
-
-
-@pytest.fixture
-def run(capsys, monkeypatch):
-    """Run a command in this process; give exit code, standard output and standard error."""
-
-    def command(*words: object) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["thalweg", *map(str, words)])
-        with pytest.raises(SystemExit) as stop:
-            cli.main()
-        out, err = capsys.readouterr()
-        return int(stop.value.code or 0), out, err
-
-    return command
-
 
 def test_compare_prints_tables_and_writes_files(run, tmp_path):
     out = tmp_path / "found"

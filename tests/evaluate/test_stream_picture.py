@@ -2,7 +2,6 @@
 
 import io
 import json
-import sys
 import xml.etree.ElementTree as ET
 
 import numpy as np
@@ -274,18 +273,6 @@ def test_a_bad_path_is_refused(summary, tmp_path):
 
 
 # -- the command ------------------------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def run(capsys, monkeypatch):
-    def command(*words):
-        monkeypatch.setattr(sys, "argv", ["thalweg", *map(str, words)])
-        with pytest.raises(SystemExit) as stop:
-            cli.main()
-        out, err = capsys.readouterr()
-        return int(stop.value.code or 0), out, err
-
-    return command
 
 
 def test_show_draws_on_the_terminal(run, monkeypatch):

@@ -18,14 +18,14 @@ from thalweg.evaluate.metrics import METRICS
 from thalweg.evaluate.ranking import Ranking
 from thalweg.evaluate.result import Result
 from thalweg.evaluate.significance import Floats
-from thalweg.evaluate.table import TITLES, Table, metric_text
+from thalweg.evaluate.table import TITLES, Table, Tabled, metric_text
 
 LOWER_IS_BETTER = ("log_loss",)
 
 
 @final
 @dataclass(frozen=True, eq=False, repr=False)
-class Comparison:
+class Comparison(Tabled):
     """The runs of a grid: every learner on every stream, with every seed.
 
     >>> from thalweg import compare
@@ -176,15 +176,6 @@ class Comparison:
         found = [r.meta for r in self.results.values()]
         names = ("version", "python", "numpy", "machine")
         return {name: "; ".join(dict.fromkeys(str(m[name]) for m in found if name in m)) for name in names}
-
-    def __repr__(self) -> str:
-        return str(self.table())
-
-    def __rich__(self) -> Any:
-        return self.table()
-
-    def _repr_html_(self) -> str:
-        return self.table()._repr_html_()
 
 
 def speed(result: Result) -> float:

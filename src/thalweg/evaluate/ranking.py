@@ -11,14 +11,14 @@ from numpy.typing import ArrayLike
 from thalweg.core import params
 from thalweg.evaluate import significance
 from thalweg.evaluate.significance import Floats, Friedman, Interval, Pair
-from thalweg.evaluate.table import Table
+from thalweg.evaluate.table import Table, Tabled
 
 Procedure = Literal["nemenyi", "shaffer", "holm"]
 PROCEDURES: tuple[Procedure, ...] = ("nemenyi", "shaffer", "holm")
 
 
 @final
-class Ranking:
+class Ranking(Tabled):
     """A table of scores, a row for each stream and a column for each learner, and what can be concluded from it.
 
     Several seeds of one stream belong into one row, as their mean: seeds are no streams. NaN: the run is missing, and
@@ -168,15 +168,6 @@ class Ranking:
                 for pair, w in self.wilcoxon().items()
             ],
         }
-
-    def __repr__(self) -> str:
-        return str(self.table())
-
-    def __rich__(self) -> Any:
-        return self.table()
-
-    def _repr_html_(self) -> str:
-        return self.table()._repr_html_()
 
 
 def p_text(p: float) -> str:

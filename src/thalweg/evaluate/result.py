@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from thalweg.core import params
 from thalweg.evaluate import table
 from thalweg.evaluate.drift import Detections, Recovery, detections, recovery
+from thalweg.evaluate.table import Tabled
 
 WHOLE = ("rows", "state_bytes", "labels_used")
 """The columns of a curve that hold whole numbers."""
@@ -21,7 +22,7 @@ WHOLE = ("rows", "state_bytes", "labels_used")
 
 @final
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class Result:
+class Result(Tabled):
     """The outcome of a prequential run.
 
     >>> from thalweg import SEA, NoChange, prequential
@@ -174,15 +175,6 @@ class Result:
         return self.to_json() == other.to_json() if isinstance(other, Result) else NotImplemented
 
     __hash__ = None  # type: ignore[assignment]
-
-    def __repr__(self) -> str:
-        return str(self.table())
-
-    def __rich__(self) -> Any:
-        return self.table()
-
-    def _repr_html_(self) -> str:
-        return self.table()._repr_html_()
 
 
 def column(name: str, values: Any) -> NDArray[Any]:

@@ -1,6 +1,7 @@
 """Tables that read well as text, in a terminal and in a notebook."""
 
 import html
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, final
@@ -103,6 +104,23 @@ class Table:
             f"<table>{caption if self.title else ''}<thead><tr>{cells(self.head, 'th')}</tr></thead>"
             f"<tbody>{body}</tbody></table>{notes}"
         )
+
+
+class Tabled(ABC):
+    """Something that is shown as its table, in a terminal and in a notebook."""
+
+    @abstractmethod
+    def table(self) -> Table:
+        """Write it as a table."""
+
+    def __repr__(self) -> str:
+        return str(self.table())
+
+    def __rich__(self) -> Any:
+        return self.table()
+
+    def _repr_html_(self) -> str:
+        return self.table()._repr_html_()
 
 
 def one(result: "Result") -> Table:
