@@ -206,7 +206,6 @@ def frozen() -> Iterator[Table]:
 
 def peers() -> Iterator[Table]:
     """Ensembles of equal size in other libraries."""
-    rows = []
     for name in ("electricity", "covtype"):
         live, X, y = forest(name)
         still, ask = live.compile(), np.ascontiguousarray(X[-BATCH:])
@@ -216,13 +215,13 @@ def peers() -> Iterator[Table]:
         contenders |= dict(_lightgbm(X[:-BATCH], y[:-BATCH], leaves))
         batch = micro({key: (answer, ask) for key, (answer, _) in contenders.items()})
         ones = micro({key: (by_ones(answer), ask[:50]) for key, (answer, _) in contenders.items()}, 3)
-        rows += [(f"{key}, {name}", f"{contenders[key][1]:,}", f"{batch[key]:.2f}", f"{ones[key]:.1f}")
-                 for key in contenders]  # fmt: skip
-    yield Table(
-        "Beside other libraries, 100 trees", ("µs per record", "leaves of a tree", "1,000 at a time", "one at a time"),
-        rows, "One thread each. Leaves of other libraries hold a number; those of the ARF answer by naive Bayes, too. "
-        "LightGBM grows a tree for each class in each round: as many rounds as make about 100 trees.",
-    )  # fmt: skip
+        rows = [(key, f"{contenders[key][1]:,}", f"{batch[key]:.2f}", f"{ones[key]:.1f}") for key in contenders]
+        columns = ("µs per record", "leaves of a tree", "1,000 at a time", "one at a time")
+        yield Table(
+            f"Beside other libraries, 100 trees, {name}", columns, rows,
+            "One thread each. Leaves of other libraries hold numbers; those of the ARF answer by naive Bayes, too. "
+            "LightGBM grows a tree for each class in each round: as many rounds as make about 100 trees.",
+        )  # fmt: skip
 
 
 def _sklearn(X: Any, y: Any, leaves: int) -> Iterator[tuple[str, tuple[Callable[[Any], Any], int]]]:
@@ -247,7 +246,7 @@ def _sklearn(X: Any, y: Any, leaves: int) -> Iterator[tuple[str, tuple[Callable[
 
         whole = treelite.sklearn.import_model(model)
         path = Path(tempfile.mkdtemp()) / "forest.so"
-        tl2cgen.export_lib(whole, toolchain="gcc", libpath=path, params={"parallel_comp": 2}, verbose=False)
+        tl2cgen.export_lib(whole, toolchain="gcc", libpath=path, params={"parallel_comp": 25}, verbose=False)
         compiled = tl2cgen.Predictor(path, nthread=1)
         yield "treelite (tl2cgen), that forest", (lambda rows: compiled.predict(tl2cgen.DMatrix(rows)), size)
         yield "treelite (GTIL), that forest", (lambda rows: treelite.gtil.predict(whole, rows, nthread=1), size)

@@ -8,10 +8,12 @@ import pyarrow as pa
 import pyarrow.csv as arrow_csv
 import pyarrow.parquet as pq
 import pytest
+from scipy.sparse import csr_array
 
 import thalweg
 from thalweg import Agrawal, ChunkEnsemble, HoeffdingTree, MajorityClass, OnlineBagging
 from thalweg.index.report import describe_index, draw_records
+from thalweg.serve.answers import stream_records, write_answers
 
 
 @pytest.fixture
@@ -90,6 +92,14 @@ def test_words_are_known_by_name_not_by_code(run, tmp_path: Path) -> None:  # ty
         '{"colour": "blue", "class": "?"}\n{"colour": "red", "class": "?"}\n', "utf-8"
     )
     assert run("predict", model, tmp_path / "asked.jsonl", "--target", "class")[1].split()[1:] == ["cold", "warm"]
+
+
+def test_sparse_rows_for_a_model_that_takes_dense_ones(tmp_path: Path) -> None:
+    rows = csr_array(np.eye(50)[np.random.default_rng(1).integers(0, 50, 400)])
+    bayes = thalweg.NaiveBayes().partial_fit(rows.toarray(), np.arange(400) % 2)
+    stream = thalweg.ArrayStream(rows, np.zeros(400, dtype=np.int64))
+    assert write_answers(bayes, stream_records(stream, bayes.schema), tmp_path / "a.csv") == 400
+    assert (tmp_path / "a.csv").read_text("utf-8").split()[1:] == [str(v) for v in bayes.predict(rows.toarray())]
 
 
 def test_what_cannot_be_predicted_is_one_sentence(run, model: Path, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]

@@ -17,7 +17,8 @@ from thalweg.streams.csv import MISSING
 from thalweg.streams.write import csv_word
 
 ENDS = (".csv", ".parquet")
-ROWS = 8_192
+ROWS, CELLS = 8_192, 4_000_000
+"""How many rows, and values, of a stream are in memory at once."""
 _TEXT = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
 _COLUMNS = (".parquet", ".pq", ".arrow", ".feather", ".ipc")
 _PACKED = (".gz", ".bz2", ".zst", ".lz4")
@@ -66,6 +67,11 @@ def _flushed(text: str) -> None:
     sys.stdout.flush()
 
 
+def _said(model: Any, X: Any) -> Any:
+    """The answers; sparse rows become dense for a model that does not take them."""
+    return model.predict_proba(X.toarray() if hasattr(X, "toarray") and not getattr(model, "sparse", False) else X)
+
+
 def _titles(model: Any, proba: bool) -> list[str]:
     labels = model.classes_.tolist()
     if not labels:
@@ -78,7 +84,7 @@ def _write_csv(model: Any, records: Iterable[Any], write: Callable[[str], Any], 
     header = ",".join(csv_word(title) for title in _titles(model, proba)) + "\n"
     done = 0
     for X in records:
-        said = model.predict_proba(X)
+        said = _said(model, X)
         if not done:  # not before the first records are good
             write(header)
         lines = [words[c] for c in said.argmax(axis=1).tolist()]
@@ -105,7 +111,7 @@ def _write_parquet(model: Any, records: Iterable[Any], path: Path, proba: bool, 
     fields = pa.schema([(t, pa.float64() if k else kind) for k, t in enumerate(titles)])
     with pq.ParquetWriter(path, fields) as writer:
         for X in records:
-            said = model.predict_proba(X)
+            said = _said(model, X)
             columns = [pa.array([labels[c] for c in said.argmax(axis=1).tolist()], kind)]
             if proba:
                 columns += [pa.array(np.ascontiguousarray(said[:, c])) for c in range(said.shape[1])]
@@ -121,8 +127,8 @@ def _write_parquet(model: Any, records: Iterable[Any], path: Path, proba: bool, 
 
 def stream_records(stream: Stream, schema: Schema | None, limit: int | None = None) -> Iterator[Any]:
     """Give the rows of a stream as a model with this schema knows them: nominal values by name, not by code."""
-    left = sys.maxsize if limit is None else limit
-    while left > 0 and (chunk := stream.read(min(ROWS, left))) is not None and len(chunk):
+    left, rows = sys.maxsize if limit is None else limit, min(ROWS, max(1, CELLS // max(1, stream.schema.n_features)))
+    while left > 0 and (chunk := stream.read(min(rows, left))) is not None and len(chunk):
         left -= len(chunk)
         yield chunk.X if schema is None else _recoded(chunk.X, stream.schema, schema)
 
