@@ -29,9 +29,9 @@ def rank_diagram(
     with its critical difference as a ruler; "shaffer"; "holm"). width: inches.
 
     >>> from thalweg.evaluate.ranking import Ranking
-    >>> ranking = Ranking(["tree", "forest"], [[0.7, 0.8], [0.6, 0.9], [0.5, 0.7]])
+    >>> ranking = Ranking(["tree", "forest"], [[0.7, 0.8], [0.6, 0.9], [0.5, 0.7], [0.2, 0.4]])
     >>> rank_diagram(ranking).alt
-    'Mean ranks of 2 learners over 3 streams, 1 is the best: forest 1.00, tree 2.00. All of them differ (nemenyi).'
+    'Mean ranks of 2 learners over 4 streams, 1 is the best: forest 1.00, tree 2.00. All of them differ (nemenyi).'
     """
     if path is not None:
         check_path(path)
