@@ -32,6 +32,10 @@ def test_a_gradual_drift_begins_before_its_position():
     assert recovery(ROWS, level, [2000], 1000, widths=[1000])[0][3] == 1500
 
 
+def test_without_drifts_there_is_nothing_to_recover_from():
+    assert recovery(ROWS, np.ones(12), [], 1000) == []
+
+
 def test_detections():
     found = detections([1000, 5000, 9000], [10, 1500, 1600, 5000, 11_001], 20_000, tolerance=2000)
     assert found.delays == [500, 0, None]

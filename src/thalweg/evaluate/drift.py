@@ -45,9 +45,10 @@ def recovery(
     """
     at, level = np.asarray(rows), np.asarray(accuracy)
     starts = [p - w // 2 for p, w in zip(drifts, _widths(drifts, widths), strict=True)]
+    ends = [*starts[1:], math.inf][: len(starts)]  # no drifts: no ends
     return [
         _recovery(at, level, position, start, end, window)
-        for position, start, end in zip(drifts, starts, [*starts[1:], math.inf], strict=True)
+        for position, start, end in zip(drifts, starts, ends, strict=True)
     ]
 
 
