@@ -74,6 +74,7 @@ _HOME = {
     "CondensedKNN": "neighbours.condensed_knn",
     "KernelPerceptron": "neighbours.kernel_perceptron",
     "plot_balls": "neighbours.ball_pictures",
+    "plot_explanation": "tensors.pictures",
     "BayesNetStream": "streams.generators.bayes_net",
     "CSVStream": "streams.csv",
     "Chunk": "core.chunk",
@@ -282,6 +283,7 @@ __all__ = [
     "open_file",
     "paper_stream",
     "plot_balls",
+    "plot_explanation",
     "prequential",
     "rules_of",
     "save",
@@ -392,6 +394,7 @@ if TYPE_CHECKING:
     from thalweg.tensors.features import ChordalFeatures
     from thalweg.tensors.forest import CKDTForest
     from thalweg.tensors.forms import CPTensors, SparseTensors
+    from thalweg.tensors.pictures import plot_explanation
     from thalweg.tensors.sim_tensor import SimTensor
     from thalweg.tensors.subspace_forest import SubspaceForest
     from thalweg.tensors.subspace_tree import SubspaceTree

@@ -2,11 +2,13 @@
 
 import numpy as np
 import pytest
-from tests.twins.ckdt import PlainCKDT
 
-from thalweg import CKDT, LRTCR, LRTD, MDDT, OPOR, CKDTForest, CPTensors, SparseTensors, load, save
+from thalweg import CKDT, LRTCR, LRTD, MDDT, OPOR, CKDTForest, CPTensors, Schema, SparseTensors, load, save
+from thalweg.tensors.buffer import TensorBuffer
 from thalweg.tensors.ckdt import draw
 from thalweg.tensors.features import ChordalFeatures
+from thalweg.tensors.tree import REFILLING
+from twins.ckdt import PlainCKDT
 
 ALL = [CKDT, MDDT, OPOR, LRTCR, LRTD, CKDTForest]
 SMALL = {"window": 40, "min_rebuild": 30, "n_landmarks": 6}
@@ -85,6 +87,22 @@ def test_the_papers_preset_is_literal():
     assert CKDT(preset="paper", bound="lcb").partial_fit(X, y)._model.trees.bound == "lcb"
 
 
+def test_a_half_of_the_pool_never_shrinks():
+    with pytest.raises(ValueError, match=r"min_rebuild must lie in \[100, 200\], got 40"):
+        CKDTForest(min_rebuild=40)
+
+
+def test_a_buffer_keeps_copies():
+    X = cp(30)[0]
+    buffer = TensorBuffer(5)
+    for i in range(30):
+        buffer.add(X[i : i + 1], 0, 1.0, i)
+    kept = buffer.tensors
+    X.columns[:] = 0.0
+    assert kept.columns.all()
+    assert buffer.tensors.columns.all()
+
+
 # -- forms ------------------------------------------------------------------------------------------------------------
 
 
@@ -136,6 +154,31 @@ def test_reasons_lead_to_the_leaf():
     assert CKDT().explain(X[0]) == []
 
 
+@pytest.mark.parametrize("form", ["cp", "sparse"])
+def test_reasons_for_other_forms_are_those_of_a_chunk_of_one(form):
+    tensors, y = cp(600)
+    if form == "sparse":
+        X, y = gammas(600)
+        tensors = SparseTensors.from_dense(np.where(X < 1.0, 0.0, X))
+    learner = CKDT().partial_fit(tensors, y)
+    reasons = learner.explain(tensors[3:4])
+    value = learner._model.map.transform(tensors[3:4] if form == "cp" else tensors[3:4].dense())[0]
+    assert reasons
+    assert reasons[0].value == value[learner._model.map.names.index(reasons[0].feature)]
+    with pytest.raises(ValueError, match="x must hold one tensor, got 2"):
+        learner.explain(tensors[:2])
+
+
+def test_the_norm_is_no_mode():
+    X, y = gammas(800)
+    X[y == 1] *= 50.0
+    learner = CKDT(n_landmarks=1, stratify=False, features="distance").partial_fit(X, y)
+    assert learner._model.trees.importances(0)[1] > 0.0
+    table = learner.importances
+    assert table.shape == (1, 2)
+    assert table[0, 0] == table[0, 1]
+
+
 def test_landmarks_are_not_the_same_tensor_twice():
     X, y = gammas(30)
     X[:15] = X[0]
@@ -172,6 +215,21 @@ def test_a_mode_that_grew_is_kept_by_save_and_load(tmp_path):
     save(learner, tmp_path / "grown.thalweg")
     other = load(tmp_path / "grown.thalweg")
     assert (learner.test_then_train(wide[20:], z[20:]) == other.test_then_train(wide[20:], z[20:])).all()
+
+
+def test_a_schema_that_says_the_same_shape_builds_nothing_anew():
+    X, y = gammas(150)
+    learner = CKDT(evolving=True, **SMALL).partial_fit(X, y)
+    learner._extend(Schema.tensor((6, 5), classes=(0, 1)))
+    assert not learner._marks[REFILLING]
+
+
+def test_evolving_tensors_must_be_arrays():
+    tensors, y = cp(20)
+    with pytest.raises(ValueError, match="arrays of at most 100000 values each where evolving is True, got factors"):
+        CKDT(evolving=True).partial_fit(tensors, y)
+    with pytest.raises(ValueError, match=r"evolving is True, got tensors of shape \(400, 300\)"):
+        CKDT(evolving=True).partial_fit(np.ones((2, 400, 300)), [0, 1])
 
 
 # -- bad tensors ------------------------------------------------------------------------------------------------------
@@ -227,13 +285,45 @@ def test_bad_parameters_are_refused(wrong):
         CKDT(**wrong)
 
 
+def breakages(table):
+    """Spoil a table in several ways."""
+    yield table[..., None]
+    yield table.astype(np.float32)
+    if table.dtype == np.float64 and table.size:
+        yield np.where(np.arange(table.size).reshape(table.shape) == 0, np.nan, table)
+    if table.dtype == np.int64 and table.size:
+        yield np.where(np.arange(table.size).reshape(table.shape) == 0, -5, table)
+
+
+LOOSE = ("drift.residuals", "seen")
+"""Tables that may also be shorter."""
+
+
+@pytest.mark.parametrize("form", ["dense", "cp"])
 @pytest.mark.parametrize("cls", ALL)
-def test_broken_states_are_refused(cls):
-    X, y = gammas(250)
-    learner = cls().partial_fit(X, y)
+def test_broken_states_are_refused_and_change_nothing(cls, form):
+    X, y = drifting() if form == "dense" else cp(220, order=3)
+    more = {"size": 3, "pool": 40} if cls is CKDTForest else {}
+    learner = cls(window=60, min_rebuild=40, **more).partial_fit(X[:400], y[:400])
     state = learner.state()
-    for name, broken in (("marks", state["marks"][:2]), ("marks", -1 - state["marks"])):
-        with pytest.raises(ValueError, match="state must be what"):
-            cls().restore({**state, name: broken})
+    for name, table in state.items():
+        if name in ("labels", "schema"):
+            continue
+        shorter = [] if name in LOOSE else [table[:-1], np.zeros((0, *table.shape[1:]), dtype=table.dtype)]
+        for broken in (*breakages(table), *shorter):
+            with pytest.raises(ValueError, match="state must be what"):
+                learner.restore({**state, name: np.ascontiguousarray(broken)})
     with pytest.raises(ValueError, match="state must be what"):
-        cls().restore({name: table for name, table in state.items() if not name.startswith("drift.")})
+        learner.restore({name: table for name, table in state.items() if not name.startswith("drift.")})
+    after = learner.state()
+    assert all(state[name].tobytes() == table.tobytes() for name, table in after.items())
+    learner.restore(state)
+    assert len(learner.predict(X[:5])) == 5
+
+
+def test_a_state_of_tensors_of_another_shape_is_refused():
+    (X, y), (Z, z) = gammas(200, size=(6, 5)), gammas(200, size=(5, 6))
+    one, other = CKDT(**SMALL).partial_fit(X, y).state(), CKDT(**SMALL).partial_fit(Z, z).state()
+    for part in ("model.", "drift.", "model.notes."):
+        with pytest.raises(ValueError, match=r"of dense tensors of shape \(5, 6\)"):
+            CKDT(**SMALL).restore({name: other[name] if name.startswith(part) else one[name] for name in one})

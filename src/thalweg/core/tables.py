@@ -1,8 +1,10 @@
-"""Tables of parts among the tables of a whole: their names begin with the name of the part."""
+"""Tables of parts among the tables of a whole: their names begin with the name of the part. What a table must be."""
 
-from collections.abc import Mapping
+import sys
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from thalweg.core.protocols import State
@@ -11,7 +13,6 @@ from thalweg.core.protocols import State
 def prefixed(part: str, tables: Mapping[str, NDArray[Any]]) -> State:
     """Name the tables of a part.
 
-    >>> import numpy as np
     >>> prefixed("tree", {"nodes": np.zeros(1)})
     {'tree.nodes': array([0.])}
     """
@@ -21,8 +22,34 @@ def prefixed(part: str, tables: Mapping[str, NDArray[Any]]) -> State:
 def under(part: str, tables: Mapping[str, NDArray[Any]]) -> State:
     """Give the tables of a part under their own names.
 
-    >>> import numpy as np
     >>> under("tree", {"tree.nodes": np.zeros(1), "marks": np.zeros(2)})
     {'nodes': array([0.])}
     """
     return {n.removeprefix(f"{part}."): t for n, t in tables.items() if n.startswith(f"{part}.")}
+
+
+def sound(
+    tables: Mapping[str, NDArray[Any]],
+    name: str,
+    shape: Sequence[int | None],
+    dtype: type = np.float64,
+    *,
+    least: float = -sys.float_info.max,
+    below: float = np.inf,
+) -> NDArray[Any]:
+    """Give a table of a state if it has this shape (None: any size), type and range; else refuse the state.
+
+    >>> sound({"sums": np.ones((4, 2))}, "sums", (None, 2)).shape
+    (4, 2)
+    >>> sound({"sums": np.full(2, np.nan)}, "sums", (2,))
+    Traceback (most recent call last):
+    ValueError: its table 'sums' holds what no learner could
+    """
+    table = tables[name]
+    if table.ndim != len(shape) or any(want not in (None, n) for n, want in zip(table.shape, shape, strict=True)):
+        raise ValueError(f"its table {name!r} has another shape")
+    if table.dtype != dtype or not table.flags.c_contiguous:
+        raise ValueError(f"its table {name!r} has another type")
+    if not ((table >= least) & (table < below)).all():
+        raise ValueError(f"its table {name!r} holds what no learner could")
+    return table

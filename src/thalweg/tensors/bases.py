@@ -9,14 +9,16 @@ sparse ones go through BLAS and LAPACK, and may differ in the last bits between 
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import Any, Self, final
+from typing import Any, ClassVar, Self, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from thalweg.core.params import Parametrised, choice, number, shown, whole
 from thalweg.core.protocols import State
+from thalweg.core.tables import sound
 from thalweg.tensors import chordal_jit as jit
+from thalweg.tensors.chunks import FORMS, form_from, shape_from
 from thalweg.tensors.forms import (
     LARGEST_DENSE,
     CPTensors,
@@ -56,6 +58,9 @@ class Bases(ABC):
     logs: Floats
     """(n): log of the norm of each tensor; -inf for a tensor that is 0."""
 
+    form: ClassVar[str]
+    """That of the tensors; those of order 1 are all dense."""
+
     def __len__(self) -> int:
         return len(self.ranks)
 
@@ -77,6 +82,7 @@ class Bases(ABC):
 class DenseBases(Bases):
     """Bases as rows of arrays (n, m_j, P_j); rows beyond the rank are zeros, so that all have one shape."""
 
+    form = "dense"
     __slots__ = ("rows",)
 
     def __init__(self, shape: tuple[int, ...], rows: list[Floats], ranks: Ints, logs: Floats) -> None:
@@ -95,13 +101,14 @@ class DenseBases(Bases):
     def state(self) -> State:
         """Copy the bases out as a few arrays."""
         kept = {f"rows_{j}": rows.copy() for j, rows in enumerate(self.rows)}
-        return {**_head(self, "dense"), **kept}
+        return {**_head(self), **kept}
 
 
 @final
 class CPBases(Bases):
     """Bases K_j C_j of CP tensors: columns (n, L, r, N) of the factors, and turns C (n, L, r, m)."""
 
+    form = "cp"
     __slots__ = ("columns", "turns")
 
     def __init__(self, shape: tuple[int, ...], columns: Floats, turns: Floats, ranks: Ints, logs: Floats) -> None:
@@ -116,13 +123,14 @@ class CPBases(Bases):
 
     def state(self) -> State:
         """Copy the bases out as a few arrays."""
-        return {**_head(self, "cp"), "columns": self.columns.copy(), "turns": self.turns.copy()}
+        return {**_head(self), "columns": self.columns.copy(), "turns": self.turns.copy()}
 
 
 @final
 class SparseBases(Bases):
     """Bases by the columns that are not 0: for mode j keys (c, L - 1), values (c, m_j), starts (n + 1)."""
 
+    form = "sparse"
     __slots__ = ("_tables", "keys", "starts", "values")
 
     def __init__(
@@ -171,15 +179,12 @@ class SparseBases(Bases):
         for j in range(len(self.shape)):
             kept[f"keys_{j}"], kept[f"values_{j}"] = self.keys[j].copy(), self.values[j].copy()
             kept[f"starts_{j}"] = self.starts[j].copy()
-        return {**_head(self, "sparse"), **kept}
+        return {**_head(self), **kept}
 
 
-FORMS = ("dense", "cp", "sparse")
-
-
-def _head(bases: Bases, kind: str) -> State:
+def _head(bases: Bases) -> State:
     return {
-        "form": np.array([FORMS.index(kind)], dtype=np.int64),
+        "form": np.array([FORMS.index(bases.form)], dtype=np.int64),
         "shape": np.array(bases.shape, dtype=np.int64),
         "ranks": bases.ranks.copy(),
         "logs": bases.logs.copy(),
@@ -187,21 +192,39 @@ def _head(bases: Bases, kind: str) -> State:
 
 
 def bases_from(state: Mapping[str, NDArray[Any]]) -> Bases:
-    """Make bases again from what ``state`` gave.
+    """Make bases again from what ``state`` gave; what no bases could have given is refused.
 
     >>> bases = Decomposition().bases(np.ones((1, 2, 3)))
     >>> bool(bases_from(bases.state()).distances(bases).max() < 1e-14)
     True
     """
-    shape = tuple(int(size) for size in state["shape"])
-    ranks, logs, modes = state["ranks"].copy(), state["logs"].copy(), range(len(shape))
-    kind = FORMS[int(state["form"][0])]
+    kind, shape = form_from(state), shape_from(state)
+    modes, L, P = range(len(shape)), len(shape), math.prod(shape)
+    n = len(state["logs"])
+    ranks, logs = (
+        sound(state, "ranks", (n, L), np.int64, least=0).copy(),
+        sound(state, "logs", (n,), least=-np.inf).copy(),
+    )
+    most: list[int]
+    found: Bases
     if kind == "dense":
-        return DenseBases(shape, [state[f"rows_{j}"].copy() for j in modes], ranks, logs)
-    if kind == "cp":
-        return CPBases(shape, state["columns"].copy(), state["turns"].copy(), ranks, logs)
-    keys, values, starts = ([state[f"{name}_{j}"].copy() for j in modes] for name in ("keys", "values", "starts"))
-    return SparseBases(shape, keys, values, starts, ranks, logs)
+        rows = [sound(state, f"rows_{j}", (n, None, P // shape[j] if L > 1 else P)).copy() for j in modes]
+        found, most = DenseBases(shape, rows, ranks, logs), [table.shape[1] for table in rows]
+    elif kind == "cp":
+        columns = sound(state, "columns", (n, L, None, max(shape))).copy()
+        turns = sound(state, "turns", (n, L, columns.shape[2], None)).copy()
+        found, most = CPBases(shape, columns, turns, ranks, logs), [turns.shape[3]] * L
+    else:
+        starts = [sound(state, f"starts_{j}", (n + 1,), np.int64, least=0).copy() for j in modes]
+        keys = [sound(state, f"keys_{j}", (None, L - 1), np.int64, least=0).copy() for j in modes]
+        values = [sound(state, f"values_{j}", (len(keys[j]), None)).copy() for j in modes]
+        for at, table in zip(starts, keys, strict=True):
+            if at[0] != 0 or at[-1] != len(table) or (np.diff(at) < 0).any():
+                raise ValueError("its tables 'starts' and 'keys' do not fit each other")
+        found, most = SparseBases(shape, keys, values, starts, ranks, logs), [table.shape[1] for table in values]
+    if n == 0 or (ranks > most).any():
+        raise ValueError("its table 'ranks' holds what no bases could")
+    return found
 
 
 @final
@@ -415,9 +438,8 @@ class Decomposition(Parametrised):
 
 def same_form(tensors: Tensors, bases: Bases, *, name: str = "X") -> None:
     """Refuse tensors in another form than those that the bases came from."""
-    kind = "cp" if isinstance(bases, CPBases) else "sparse" if isinstance(bases, SparseBases) else "dense"
-    if form(tensors) != kind and len(shape_of(tensors)) > 1:
-        raise ValueError(f"{name} must be in the form of the landmarks, {kind}, got {form(tensors)} tensors")
+    if form(tensors) != bases.form and len(shape_of(tensors)) > 1:
+        raise ValueError(f"{name} must be in the form of the landmarks, {bases.form}, got {form(tensors)} tensors")
 
 
 def _scaled(X: Floats) -> tuple[Floats, Floats]:

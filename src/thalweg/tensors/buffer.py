@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 
 from thalweg.core.classifier import Floats, Ints
 from thalweg.core.protocols import State
+from thalweg.core.tables import sound
 from thalweg.tensors.chunks import join, tensors_from, tensors_state
-from thalweg.tensors.forms import Tensors
+from thalweg.tensors.forms import Tensors, form, shape_of
 
 
 @final
@@ -34,8 +35,7 @@ class TensorBuffer:
 
     def add(self, tensor: Tensors, label: int, weight: float, number: int) -> None:
         """Put a chunk of one tensor in."""
-        kept = tensor.copy() if isinstance(tensor, np.ndarray) else tensor
-        self._records.append((kept, label, weight, number))
+        self._records.append((tensor[[0]], label, weight, number))  # a copy: a view would keep its whole chunk
 
     def clear(self) -> None:
         """Take all out."""
@@ -61,6 +61,12 @@ class TensorBuffer:
         """The how manyth tensor each was."""
         return np.array([record[3] for record in self._records], dtype=np.int64)
 
+    @property
+    def layout(self) -> tuple[str | None, tuple[int, ...] | None]:
+        """The form and the shape of the tensors; None while there are none."""
+        first = self._records[0][0] if self._records else None
+        return (None, None) if first is None else (form(first), shape_of(first))
+
     def state(self) -> State:
         """Copy everything out."""
         if not self._records:
@@ -69,11 +75,16 @@ class TensorBuffer:
         return {**tensors_state(self.tensors), **rest}
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
-        """Continue from what ``state`` gave."""
+        """Continue from what ``state`` gave; what no buffer of this size could have given is refused."""
+        if not state:
+            self._records.clear()
+            return
+        tensors = tensors_from(state)
+        n = len(tensors)
+        labels, numbers = (sound(state, name, (n,), np.int64, least=0).tolist() for name in ("labels", "numbers"))
+        weights = sound(state, "shares", (n,), least=0).tolist()
+        if not 0 < n <= (self._records.maxlen or 0):
+            raise ValueError(f"it keeps {n} tensors")
         self._records.clear()
-        if state:
-            tensors = tensors_from(state)
-            for i, (label, weight, number) in enumerate(
-                zip(state["labels"].tolist(), state["shares"].tolist(), state["numbers"].tolist(), strict=True)
-            ):
-                self._records.append((tensors[i : i + 1], label, weight, number))
+        for i in range(n):
+            self.add(tensors[i : i + 1], labels[i], weights[i], numbers[i])

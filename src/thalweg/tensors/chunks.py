@@ -6,7 +6,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from thalweg.core.door import MOST_MODES
 from thalweg.core.protocols import State
+from thalweg.core.tables import sound
 from thalweg.tensors.forms import CPTensors, Floats, SparseTensors, Tensors, form, shape_of
 
 FORMS = ("dense", "cp", "sparse")
@@ -67,16 +69,39 @@ def tensors_state(tensors: Tensors) -> State:
 
 
 def tensors_from(state: Mapping[str, NDArray[Any]]) -> Tensors:
-    """Make tensors again from what ``tensors_state`` gave.
+    """Make tensors again from what ``tensors_state`` gave; what no tensors could have given is refused.
 
     >>> tensors_from(tensors_state(np.zeros((2, 4, 4)))).shape
     (2, 4, 4)
     """
-    kind = FORMS[int(state["form"][0])]
+    kind = form_from(state)
     if kind == "dense":
-        values: Floats = state["values"].copy()
+        values: Floats = sound(state, "values", (None,) * max(2, state["values"].ndim)).copy()
         return values
-    shape = tuple(int(size) for size in state["shape"])
+    shape = shape_from(state)
     if kind == "cp":
-        return CPTensors.from_columns(state["weights"].copy(), state["columns"].copy(), shape)
+        n, r = sound(state, "weights", (None, None)).shape
+        columns = sound(state, "columns", (n, len(shape), r, max(shape)))
+        return CPTensors.from_columns(state["weights"].copy(), columns.copy(), shape)
     return SparseTensors(state["coords"], state["values"], starts=state["starts"], shape=shape)
+
+
+def form_from(state: Mapping[str, NDArray[Any]]) -> str:
+    """Read which form a state is of.
+
+    >>> form_from(tensors_state(np.zeros((2, 4, 4))))
+    'dense'
+    """
+    return FORMS[int(sound(state, "form", (1,), np.int64, least=0, below=len(FORMS))[0])]
+
+
+def shape_from(state: Mapping[str, NDArray[Any]]) -> tuple[int, ...]:
+    """Read which shape the tensors of a state have.
+
+    >>> shape_from({"shape": np.array([4, 5])})
+    (4, 5)
+    """
+    sizes = sound(state, "shape", (None,), np.int64, least=1)
+    if not 1 <= len(sizes) <= MOST_MODES:
+        raise ValueError("its table 'shape' has another shape")
+    return tuple(int(size) for size in sizes)

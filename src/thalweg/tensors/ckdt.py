@@ -1,5 +1,6 @@
 """CKDT: a tree on chordal distances to landmark tensors."""
 
+import math
 from dataclasses import dataclass
 from typing import Any, final
 
@@ -10,11 +11,13 @@ from thalweg.core import params
 from thalweg.core.classifier import Floats, Ints
 from thalweg.core.protocols import State
 from thalweg.core.schema import Schema
+from thalweg.core.tables import sound
 from thalweg.tensors.buffer import TensorBuffer
 from thalweg.tensors.chunks import tensors_from, tensors_state
 from thalweg.tensors.features import ChordalFeatures
-from thalweg.tensors.forms import Tensors
+from thalweg.tensors.forms import LARGEST_FULL, CPTensors, SparseTensors, Tensors, form, shape_of
 from thalweg.tensors.learner import Shape
+from thalweg.tensors.mapped import MappedTree
 from thalweg.tensors.maps import TensorMap
 from thalweg.tensors.tree import BUILDS, REFILLING, TensorTree
 
@@ -61,7 +64,7 @@ class CKDT(TensorTree):
     "paper". append_norm: is the log of the norm a feature, too? None is yes, or no by "paper". rank, max_rank, energy,
     route: see ChordalFeatures; rank None is "energy", or "numerical" by "paper". evolving: may tensors have other sizes
     than those before? What they lack counts as 0; when a mode grows, features and tree are built anew from what comes
-    then. The rest: see TensorTree.
+    then. For arrays of up to 100,000 values. The rest: see TensorTree.
 
     B. Krawczyk, "Tensor decision trees for continual learning from drifting data streams", Machine Learning 110, 2021.
 
@@ -151,16 +154,19 @@ class CKDT(TensorTree):
         """
         if not self._started or self._model is None:
             return np.zeros((0, 0))
-        s, modes = len(self._model.notes["labels"]), len(self._layout[1])
-        gains = self._model.trees.importances(0)[: s * modes]
-        table = (
-            gains.reshape(s, modes) if len(gains) == s * modes else np.repeat(gains[:s, None], modes, axis=1) / modes
-        )
+        seen, s, modes = self._seen_by(self._model), len(self._model.notes["labels"]), len(self._layout[1])
+        gains = self._model.trees.importances(0)
+        if seen.kind == "per-mode":
+            table = gains[: s * modes].reshape(s, modes)
+        else:
+            table = np.repeat(gains[:s, None], modes, axis=1) / modes
         total = table.sum()
         return table / total if total > 0.0 else table
 
     def explain(self, x: Any) -> list[Reason]:
         """Say which splits lead to the answer for one tensor: with what it is compared, and in which modes it differs.
+
+        x: an array (N1, …, NL), or a chunk of one tensor in another form.
 
         >>> rng = np.random.default_rng(1)
         >>> y = rng.integers(0, 2, 400)
@@ -169,11 +175,13 @@ class CKDT(TensorTree):
         >>> reasons[0].feature.startswith("landmark"), reasons[0].modes.shape
         (True, (2,))
         """
-        rows, _ = self._one_row(x, learning=False)
+        chunk = isinstance(x, (CPTensors, SparseTensors))
+        rows, _ = self._rows(x, learning=False) if chunk else self._one_row(x, learning=False)
+        if rows.shape[0] != 1:
+            raise ValueError(f"x must hold one tensor, got {rows.shape[0]}")
         if not self._started or self._model is None:
             return []
-        seen = self._model.map
-        assert isinstance(seen, ChordalFeatures)
+        seen = self._seen_by(self._model)
         bases = seen.bases(self._tensors(rows))
         distances = bases.distances(seen.landmarks)[0]
         f, names, modes = seen.transform(bases)[0], seen.names, distances.shape[1]
@@ -186,14 +194,35 @@ class CKDT(TensorTree):
             reasons.append(Reason(names[feature], k, threshold, float(f[feature]), above, parts))
         return reasons
 
+    @staticmethod
+    def _seen_by(model: MappedTree) -> ChordalFeatures:
+        assert isinstance(model.map, ChordalFeatures)
+        return model.map
+
+    def _refuse_notes(self, notes: State) -> None:
+        X = tensors_from(notes)
+        self._refuse_others("landmarks", form(X), shape_of(X))
+        sound(notes, "labels", (len(X),), np.int64, least=0, below=len(self._seen))
+        sound(notes, "numbers", (len(X),), np.int64, least=0)
+
     # -- sizes that change --------------------------------------------------------------------------------------------
+
+    def _start(self, schema: Schema) -> None:
+        if self.evolving:
+            _refuse_large(schema)
+        super()._start(schema)
 
     def _extend(self, schema: Schema) -> None:
         """Let a mode grow: what came before is 0 there, and what comes next makes new landmarks."""
         if not self.evolving:
             super()._extend(schema)
             return
+        if schema.shape == self._layout[1]:
+            self._begin(schema)
+            return
+        _refuse_large(schema)
         shape = self._begin(schema)
+        self._detector.reset()
         kept, self._buffer = self._buffer, TensorBuffer(self.max_buffer)
         if self._model is None:
             if len(kept):
@@ -230,6 +259,13 @@ def draw(
             break
         chosen[twins], rest = rest[: len(twins)], rest[len(twins) :]
     return np.sort(chosen)
+
+
+def _refuse_large(schema: Schema) -> None:
+    """Refuse tensors that are not worked on as arrays, where sizes may change."""
+    if schema.rank is not None or math.prod(schema.shape or ()) > LARGEST_FULL:
+        rule = f"X must hold arrays of at most {LARGEST_FULL} values each where evolving is True"
+        raise ValueError(f"{rule}, got {'factors' if schema.rank is not None else 'tensors'} of shape {schema.shape}")
 
 
 def _padded(state: State, shape: Shape) -> State:

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from thalweg.core.params import Parametrised, choice, flag, whole
 from thalweg.core.protocols import State
+from thalweg.core.tables import sound
 from thalweg.tensors import drift_jit as jit
 from thalweg.tensors.bases import Decomposition
 from thalweg.tensors.chunks import join, tensors_from, tensors_state
@@ -23,9 +24,10 @@ from thalweg.tensors.drift_reference import (
     mean_tensor,
     reference_from,
 )
-from thalweg.tensors.forms import Tensors, form, shape_of, tensors_in
+from thalweg.tensors.forms import Floats, Tensors, form, shape_of, tensors_in
 
 Levels = NDArray[np.int8]
+_PARTS = "reference_", "waiting_"
 BLOCK = 256
 """Tensors measured at a time: those behind a drift are measured in vain."""
 
@@ -163,6 +165,11 @@ class TensorDriftDetector(Parametrised):
         """Drifts so far."""
         return int(self._table[jit.CHANGES])
 
+    @property
+    def layout(self) -> tuple[str | None, tuple[int, ...] | None]:
+        """The form and the shape that tensors must have; None while none are known."""
+        return self._form(), self._shape()
+
     def _shape(self) -> tuple[int, ...] | None:
         if self._reference is not None:
             return self._reference.shape
@@ -225,14 +232,35 @@ class TensorDriftDetector(Parametrised):
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
         """Continue from what ``state`` of a detector with the same parameters gave."""
-        table = state.get("table") if isinstance(state, Mapping) else None
-        if not isinstance(table, np.ndarray) or table.shape != (jit.COLUMNS,) or "residuals" not in state:
-            raise ValueError("state must be what state() of a TensorDriftDetector with the same parameters gave")
-        self.reset()
-        self._table, self._residuals = state["table"].copy(), state["residuals"].copy()
-        kept = {name.removeprefix("reference_"): a for name, a in state.items() if name.startswith("reference_")}
-        waiting = {name.removeprefix("waiting_"): a for name, a in state.items() if name.startswith("waiting_")}
-        if kept:
-            self._reference = reference_from(kept, self._how)
-        if waiting:
-            self._waiting = [tensors_from(waiting)]
+        mine = "state must be what state() of a TensorDriftDetector with the same parameters gave"
+        if not isinstance(state, Mapping):
+            raise ValueError(mine)
+        try:
+            table, residuals = sound(state, "table", (jit.COLUMNS,)), sound(state, "residuals", (None,))
+            kept, waiting = ({n.removeprefix(p): a for n, a in state.items() if n.startswith(p)} for p in _PARTS)
+            reference = reference_from(kept, self._how) if kept else None
+            tensors = [tensors_from(waiting)] if waiting else []
+            self._refuse_unsound(table, residuals, reference, tensors)
+        except KeyError as error:
+            raise ValueError(f"{mine}: it lacks {error}") from None
+        except (ValueError, TypeError) as error:
+            raise ValueError(f"{mine}: {error}") from None
+        self._table, self._residuals = table.copy(), residuals.copy()
+        self._reference, self._waiting = reference, tensors
+
+    def _refuse_unsound(
+        self, table: Floats, residuals: Floats, reference: Reference | None, waiting: list[Tensors]
+    ) -> None:
+        """Refuse parts that do not belong together."""
+        level, changes, oldest = table[[jit.LEVEL, jit.CHANGES, jit.OLDEST]]
+        if level not in (0.0, 1.0, 2.0) or changes < 0.0 or not 0.0 <= oldest < max(1, len(residuals)):
+            raise ValueError("its table 'table' holds what no detector could")
+        if waiting and (reference is not None or not 0 < len(waiting[0]) < self.window):
+            raise ValueError("it holds more tensors than are waited for")
+        kind = SubspaceReference if self.subspace else DenseWindow if self.rule == "paper" else DenseReference
+        if reference is None:
+            return
+        if not isinstance(reference, InnerReference if reference.form != "dense" and not self.subspace else kind):
+            raise ValueError("its reference is that of another rule")
+        if self.rule == "paper" and len(residuals) != reference.size:
+            raise ValueError("its table 'residuals' has another shape")

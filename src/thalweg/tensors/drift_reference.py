@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thalweg.core.protocols import State
+from thalweg.core.tables import sound
 from thalweg.tensors import drift_jit as jit
 from thalweg.tensors.bases import Bases, Decomposition, bases_from
 from thalweg.tensors.chunks import FORMS, join, tensors_from, tensors_state, with_rank
@@ -41,6 +42,11 @@ class Reference(ABC):
     @abstractmethod
     def mean_norm(self) -> float:
         """The norm of the mean."""
+
+    @property
+    def size(self) -> int:
+        """How many tensors are in it; 0 where only their mean is."""
+        return 0
 
     @abstractmethod
     def state(self) -> State:
@@ -111,6 +117,11 @@ class DenseWindow(Reference):
         """Tensors as arrays."""
         return "dense"
 
+    @property
+    def size(self) -> int:
+        """How many tensors are in it."""
+        return len(self.window)
+
     def measures(self, X: Tensors) -> Floats:
         """Measure tensors: (n, 2)."""
         return DenseReference(self.sums / len(self.window)).measures(X)
@@ -152,6 +163,11 @@ class InnerReference(Reference):
     def form(self) -> str:
         """Tensors in the form of the reference."""
         return form(self.tensors)
+
+    @property
+    def size(self) -> int:
+        """How many tensors are in it."""
+        return len(self._gram)
 
     @property
     def _mean_square(self) -> float:
@@ -323,14 +339,17 @@ def mean_tensor(X: Tensors) -> Tensors:
 
 
 def reference_from(state: Mapping[str, NDArray[Any]], how: Decomposition) -> Reference:
-    """Make a reference again from what its ``state`` gave."""
+    """Make a reference again from what its ``state`` gave; what no reference could have given is refused."""
     if "mean" in state:
-        return DenseReference(state["mean"].copy())
+        return DenseReference(sound(state, "mean", (None,) * max(1, state["mean"].ndim)).copy())
     if "sums" in state:
-        return DenseWindow(state["window"].copy(), state["sums"].copy())
+        window = sound(state, "window", (None,) * max(2, state["window"].ndim))
+        return DenseWindow(window.copy(), sound(state, "sums", window.shape[1:]).copy())
     if "subspace" in state:
-        return SubspaceReference(how, bases_from(state), FORMS[int(state["subspace"][0])])
-    return inner_reference(tensors_from(state), state["gram"].copy())
+        kind = FORMS[int(sound(state, "subspace", (1,), np.int64, least=0, below=len(FORMS))[0])]
+        return SubspaceReference(how, bases_from(state), kind)
+    tensors = tensors_from(state)
+    return inner_reference(tensors, sound(state, "gram", (len(tensors),) * 2).copy())
 
 
 def inner_reference(tensors: Tensors, gram: Floats | None = None) -> InnerReference:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from thalweg.core.params import choice, flag
 from thalweg.core.protocols import State
+from thalweg.core.tables import sound
 from thalweg.tensors import chordal_jit as jit
 from thalweg.tensors.bases import Bases, Decomposition, bases_from, same_form
 from thalweg.tensors.forms import Floats, Ints, Tensors, form, shape_of, tensors_in
@@ -120,6 +121,11 @@ class ChordalFeatures(TensorMap):
         return self.landmarks.shape
 
     @property
+    def layout(self) -> tuple[str, tuple[int, ...]]:
+        """The form and the shape that tensors must have."""
+        return self.landmarks.form, self.shape
+
+    @property
     def sigma(self) -> float:
         """The width σ of the kernel."""
         return float(np.sqrt(self._width / 2.0))
@@ -192,7 +198,8 @@ class ChordalFeatures(TensorMap):
         if not state:
             self._landmarks, self._width = None, 2.0
             return
-        self._landmarks, self._width = bases_from(state), float(state["width"][0])
+        found, width = bases_from(state), sound(state, "width", (1,), least=1e-12)
+        self._landmarks, self._width = found, float(width[0])
 
 
 def _totals(values: Floats) -> Floats:

@@ -11,7 +11,7 @@ from thalweg.core.door import Rows
 from thalweg.core.protocols import State
 from thalweg.core.schema import Schema
 from thalweg.core.steps import unroll
-from thalweg.core.tables import prefixed, under
+from thalweg.core.tables import prefixed, sound, under
 from thalweg.detectors.adwin import ADWIN
 from thalweg.tensors.buffer import TensorBuffer
 from thalweg.tensors.ckdt import draw
@@ -50,7 +50,8 @@ class CKDTForest(TensorClassifier):
 
     size: members. n_landmarks: a member has as many features as so many landmarks give, at most those of its half.
     features, rank, max_rank, energy, append_norm: see ChordalFeatures. window: tensors before the first landmarks are
-    drawn; the most frequent class answers meanwhile. min_rebuild: tensors that new landmarks are drawn from, at least.
+    drawn; the most frequent class answers meanwhile. min_rebuild: tensors that new landmarks are drawn from, at least;
+    not fewer than half of the pool.
     bound, delta, grace_period, tie, leaf, max_leaves: of the trees, see McDiarmidTree. shape: see TensorTree.
 
     >>> rng = np.random.default_rng(1)
@@ -95,7 +96,7 @@ class CKDTForest(TensorClassifier):
         params.whole("window", window, least=4, most=1_000_000)
         params.whole("pool", pool, least=POOLS, most=window)
         params.whole("n_landmarks", n_landmarks, least=1, most=1_000_000)
-        params.whole("min_rebuild", min_rebuild, least=2, most=window)
+        params.whole("min_rebuild", min_rebuild, least=max(2, pool // POOLS), most=window)
         check_tree(bound=bound, delta=delta, grace_period=grace_period, tie=tie, leaf=leaf, max_leaves=max_leaves,
                    max_depth=20, bins=32)  # fmt: skip
         params.whole("seed", seed, least=0)
@@ -273,13 +274,13 @@ class CKDTForest(TensorClassifier):
         """Draw a half of the pool from tensors, and the features of its members from it."""
         self._marks[BUILDS] += 1
         rng = np.random.default_rng([self.seed, int(self._marks[BUILDS])])
-        drawn = draw(rng, X, y, min(max(1, self.pool // POOLS), len(X)), stratify=True, how=self._new_map())
+        drawn = draw(rng, X, y, self.pool // POOLS, stratify=True, how=self._new_map())
         self._maps[p] = self._new_map().fit(X[drawn])
-        width = len(self._maps[p].names)
+        width = self._maps[p].width
         per = (width - self.append_norm) // len(drawn)
         most = min(width, self.n_landmarks * per + self.append_norm)
-        if self._columns.shape[1] != most:
-            self._columns = np.resize(self._columns, (self.size, most)) % most
+        if not self._columns.shape[1]:  # from now on as many: both halves always have as many landmarks
+            self._columns = np.zeros((self.size, most), dtype=np.int64)
         for t in self._of_pool(p):
             chosen = np.sort(rng.choice(width, most, replace=False))
             if self.append_norm:
@@ -328,28 +329,30 @@ class CKDTForest(TensorClassifier):
             tables |= prefixed(f"map{p}", features.state())
         return tables
 
-    def _adopt(self, tables: State, schema: Schema) -> None:
+    def _become(self, tables: State, schema: Schema) -> None:
         self._start(schema)
-        own = {"marks": _MARKS, "accuracy": self.size, "errors": 2, "failing": self.size}
-        for name, n in own.items():
-            if tables[name].shape != (n,) or not np.isfinite(tables[name]).all() or (tables[name] < 0).any():
-                raise ValueError(f"its table {name!r} holds what no forest could")
-        self._marks, self._seen = tables["marks"], tables["seen"]
-        self._accuracy, self._errors, self._failing = tables["accuracy"], tables["errors"], tables["failing"]
-        self._columns = tables["columns"]
-        if len(tables["guards"]) != self.size:
-            raise ValueError("its table 'guards' has another size")
+        self._marks = sound(tables, "marks", (_MARKS,), np.int64, least=0)
+        self._seen = sound(tables, "seen", (None,), least=0)
+        self._accuracy = sound(tables, "accuracy", (self.size,), least=0)
+        self._errors = sound(tables, "errors", (2,), least=0)
+        self._failing = sound(tables, "failing", (self.size,), np.int64, least=0, below=2)
         for t, guard in enumerate(self._guards):
-            guard.restore({"table": tables["guards"][t : t + 1].copy()})
+            guard.restore({"table": sound(tables, "guards", (self.size, None))[t : t + 1].copy()})
         self._detector.restore(under("drift", tables))
         self._recent.restore(under("recent", tables))
+        self._refuse_others("detector", *self._detector.layout)
+        self._refuse_others("window", *self._recent.layout)
+        if (self._recent.labels >= len(self._seen)).any():
+            raise ValueError("its table 'recent.labels' holds classes that were never seen")
         self._trees.adopt(under("trees", tables))
-        for p in range(POOLS):
-            if state := under(f"map{p}", tables):
-                self._maps.append(self._new_map())
-                self._maps[p].restore(state)
-        width = min((len(m.names) for m in self._maps), default=0)
-        if self._columns.shape[0] != self.size or (self._maps and not (0 <= self._columns).all()):
-            raise ValueError("its table 'columns' has another size")
-        if self._maps and self._columns.max(initial=0) >= width:
-            raise ValueError("its table 'columns' points outside the features")
+        states = [state for p in range(POOLS) if (state := under(f"map{p}", tables))]
+        if len(states) != (POOLS if len(self._recent) == self.window else 0):
+            raise ValueError("it lacks landmarks, or the tensors that they come from")
+        for state in states:
+            self._maps.append(self._new_map())
+            self._maps[-1].restore(state)
+            self._refuse_others("map", *self._maps[-1].layout)
+        width = min((m.width for m in self._maps), default=0)
+        self._columns = sound(tables, "columns", (self.size, None), np.int64, least=0, below=max(1, width))
+        if any(self._trees.n_features(t) != self._columns.shape[1] for t in range(self.size)):
+            raise ValueError("its trees are not on the features of its landmarks")

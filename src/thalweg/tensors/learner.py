@@ -1,6 +1,7 @@
 """What learners of tensors share: the shape of a record, found in the schema or given."""
 
 import math
+from abc import abstractmethod
 from typing import Any
 
 import numpy as np
@@ -8,8 +9,9 @@ import numpy as np
 from thalweg.core.classifier import Classifier
 from thalweg.core.door import Rows
 from thalweg.core.params import shown
+from thalweg.core.protocols import State
 from thalweg.core.schema import Schema
-from thalweg.tensors.forms import Tensors, tensors_of_rows
+from thalweg.tensors.forms import LARGEST_FULL, Tensors, tensors_of_rows
 
 Shape = tuple[int, ...]
 LARGEST = 1e100
@@ -18,7 +20,7 @@ LARGEST = 1e100
 class TensorClassifier(Classifier):
     """Learns tensors: arrays (n, N1, …, NL), ``CPTensors`` or ``SparseTensors``; or rows, where a shape is given.
 
-    A learner calls ``_begin`` first in its ``_start`` and ``_adopt``, and ``_tensors`` in its ``_play``.
+    A learner calls ``_begin`` first in its ``_start`` and ``_become``, and ``_tensors`` in its ``_play``.
     """
 
     tensors = True
@@ -43,9 +45,26 @@ class TensorClassifier(Classifier):
         schema, shape = self._layout
         if isinstance(X, np.ndarray):
             X = np.clip(X, -LARGEST, LARGEST)
-        else:
+        elif np.abs(X.data).max(initial=0.0) > LARGEST:
+            X = X.copy()
             X.data.clip(-LARGEST, LARGEST, out=X.data)
         return tensors_of_rows(X, schema, shape)
+
+    def _adopt(self, tables: State, schema: Schema) -> None:
+        made = type(self)(**self.get_params(deep=False))  # beside, so that a state that is refused changes nothing
+        made._become(tables, schema)
+        vars(self).update(vars(made))
+
+    @abstractmethod
+    def _become(self, tables: State, schema: Schema) -> None:
+        """Be what has these tables, or refuse them."""
+
+    def _refuse_others(self, what: str, kind: str | None, shape: Shape | None) -> None:
+        """Refuse a part of a state that is of tensors in another form or of another shape; None: it has none."""
+        schema, mine = self._layout
+        ours = "cp" if schema.rank is not None else "sparse" if math.prod(mine) > LARGEST_FULL else "dense"
+        if (kind not in (None, ours) and len(mine) > 1) or shape not in (None, mine):
+            raise ValueError(f"its {what} is of {kind} tensors of shape {shape}")
 
 
 def check_shape(shape: Any) -> Shape | None:

@@ -6,6 +6,7 @@ from typing import final
 import numpy as np
 
 from thalweg.core.protocols import State
+from thalweg.core.tables import sound
 from thalweg.tensors.forms import CPTensors, Floats, Tensors, flatten, fold
 from thalweg.tensors.lrtd import leading, mean_squares
 from thalweg.tensors.maps import one_array
@@ -104,10 +105,10 @@ class LRTCRMap(CoreMap):
         return {f"{name}_{k}": part for name, some in parts.items() for k, part in enumerate(some)}
 
     def _use(self, sums: State) -> None:
-        modes = range(len(self._shape))
-        self._L = [sums[f"L_{k}"] for k in modes]
-        self._coefficients = [sums[f"coefficients_{k}"] for k in modes]
-        self._products = [sums[f"products_{k}"] for k in modes]
+        sizes = list(zip(self._shape, core_shape(self._shape, self.rank), strict=True))
+        self._L = [sound(sums, f"L_{k}", size) for k, size in enumerate(sizes)]
+        self._coefficients = [sound(sums, f"coefficients_{k}", (r, r)) for k, (_, r) in enumerate(sizes)]
+        self._products = [sound(sums, f"products_{k}", size) for k, size in enumerate(sizes)]
 
 
 def orthonormal(L: Floats) -> Floats:

@@ -6,6 +6,7 @@ import numpy as np
 
 from thalweg.core.params import number, whole
 from thalweg.core.protocols import State
+from thalweg.core.tables import sound
 from thalweg.tensors.forms import CPTensors, Floats, Tensors, flatten
 from thalweg.tensors.maps import one_array
 from thalweg.tensors.opor import positive
@@ -59,7 +60,7 @@ class LRTDMap(CoreMap):
         return {f"squares_{k}": C for k, C in enumerate(self._squares)}
 
     def _use(self, sums: State) -> None:
-        self._squares = [sums[f"squares_{k}"] for k in range(len(self._shape))]
+        self._squares = [sound(sums, f"squares_{k}", (n, n)) for k, n in enumerate(self._shape)]
 
 
 def squares(X: Tensors, i: int) -> list[Floats]:

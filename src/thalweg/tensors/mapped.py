@@ -33,7 +33,7 @@ class MappedTree:
 
     def features(self, X: Tensors, learned: NDArray[np.bool_]) -> Floats:
         """Give the features of each tensor; let the map learn it then, where it is to be learned."""
-        F = np.zeros((len(X), len(self.map.names)))
+        F = np.zeros((len(X), self.map.width))
         each = np.arange(len(X))
         order = np.stack([each, ~each], axis=1).reshape(-1)
         self.map.play(X, order[np.repeat(learned, 2) | (order >= 0)], F)
@@ -48,7 +48,9 @@ class MappedTree:
         return prefixed("map", self.map.state()) | prefixed("tree", self.trees.tables()) | prefixed("notes", self.notes)
 
     def adopt(self, tables: State) -> None:
-        """Continue from what ``tables`` gave."""
+        """Continue from what ``tables`` gave; a tree on other features than those of the map is refused."""
         self.map.restore(under("map", tables))
         self.trees.adopt(under("tree", tables))
         self.notes = under("notes", tables)
+        if not self.map.fitted or self.trees.n_features(0) != self.map.width:
+            raise ValueError("its tree is not on the features of its map")

@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from thalweg.core.params import Parametrised, whole
 from thalweg.core.protocols import State
+from thalweg.core.tables import sound
 from thalweg.tensors import maps_jit as jit
-from thalweg.tensors.chunks import FORMS
+from thalweg.tensors.chunks import FORMS, form_from, shape_from
 from thalweg.tensors.forms import (
     LARGEST_DENSE,
     CPTensors,
@@ -54,6 +55,11 @@ class TensorMap(Parametrised, ABC):
     def width(self) -> int:
         """The number of features."""
         return len(self.names)
+
+    @property
+    @abstractmethod
+    def layout(self) -> tuple[str, tuple[int, ...]]:
+        """The form and the shape that tensors must have, once it is fitted."""
 
     @abstractmethod
     def tensors(self, X: Any) -> Tensors:
@@ -139,6 +145,12 @@ class FittedMap(TensorMap):
         self._ready()
         return self._shape
 
+    @property
+    def layout(self) -> tuple[str, tuple[int, ...]]:
+        """The form and the shape that tensors must have."""
+        self._ready()
+        return self._form, self._shape
+
     def tensors(self, X: Any) -> Tensors:
         """Let a chunk in, or say what is wrong with it; nothing changes."""
         self._ready()
@@ -167,14 +179,17 @@ class FittedMap(TensorMap):
         """Copy out all that the map knows, as named arrays."""
         if not self._form:
             return {}
-        head = {"form": np.array([FORMS.index(self._form)]), "shape": np.array(self._shape, dtype=np.int64)}
+        head = {
+            "form": np.array([FORMS.index(self._form)], dtype=np.int64),
+            "shape": np.array(self._shape, dtype=np.int64),
+        }
         return {**head, **{name: table.copy() for name, table in self._tables().items()}}
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
         """Continue from what ``state`` of a map with the same parameters gave."""
         self._form, self._shape = "", ()
         if state:
-            self._form, self._shape = FORMS[int(state["form"][0])], tuple(int(size) for size in state["shape"])
+            self._form, self._shape = form_from(state), shape_from(state)
             self._adopt({name: table.copy() for name, table in state.items() if name not in ("form", "shape")})
 
 
@@ -291,7 +306,9 @@ class FlatMap(FittedMap):
         """Learn nothing."""
 
     def _tables(self) -> State:
-        return {"chosen": self._chosen, "rank": np.array([self._vectors.rank])}
+        return {"chosen": self._chosen, "rank": np.array([self._vectors.rank], dtype=np.int64)}
 
     def _adopt(self, tables: State) -> None:
-        self._chosen, self._vectors = tables["chosen"], Vectors(self._shape, int(tables["rank"][0]))
+        self._vectors = Vectors(self._shape, int(sound(tables, "rank", (1,), np.int64, least=0)[0]))
+        size = self._vectors.size
+        self._chosen = sound(tables, "chosen", (min(size, self.most),), np.int64, least=0, below=size)

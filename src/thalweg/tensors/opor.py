@@ -7,6 +7,7 @@ import numpy as np
 
 from thalweg.core.params import whole
 from thalweg.core.protocols import State
+from thalweg.core.tables import sound
 from thalweg.tensors import maps_jit as jit
 from thalweg.tensors.forms import Floats, Tensors
 from thalweg.tensors.maps import FittedMap, Vectors, vectors_of
@@ -117,9 +118,13 @@ class OPORMap(FittedMap):
         }
 
     def _adopt(self, tables: State) -> None:
-        self._rows, self._small, self._basis = tables["rows"], tables["small"], tables["basis"]
-        self._bulk = float(tables["bulk"][0])
-        self._count, self._vectors = int(tables["counts"][0]), Vectors(self._shape, int(tables["counts"][1]))
+        count, rank = sound(tables, "counts", (2,), np.int64, least=0).tolist()
+        self._count, self._vectors = count, Vectors(self._shape, rank)
+        n = self._vectors.size
+        self._rows = sound(tables, "rows", (None, n))
+        self._small = sound(tables, "small", (len(self._rows), len(self._rows)))
+        self._basis = sound(tables, "basis", (self._width, n))
+        self._bulk = float(sound(tables, "bulk", (1,), least=0)[0])
 
 
 def positive(rows: Floats) -> Floats:

@@ -336,11 +336,11 @@ class SubspaceLearner(TensorClassifier):
 
     def _adopt(self, tables: State, schema: Schema) -> None:
         made = type(self)(**self.get_params(deep=False))  # built beside, so that nothing changes if it is refused
-        made._build(tables, schema)
+        made._become(tables, schema)
         for name in ("_layout", *SubspaceLearner.__slots__):
             setattr(self, name, getattr(made, name))
 
-    def _build(self, tables: State, schema: Schema) -> None:
+    def _become(self, tables: State, schema: Schema) -> None:
         """Become what has these tables."""
         shape, own = self._begin(schema), {name: tables[name] for name in _TABLES}
         self._refuse_unsound(own, schema.n_features)

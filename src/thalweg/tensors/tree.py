@@ -12,7 +12,7 @@ from thalweg.core.door import Rows
 from thalweg.core.protocols import State
 from thalweg.core.schema import Schema
 from thalweg.core.steps import unroll
-from thalweg.core.tables import prefixed, under
+from thalweg.core.tables import prefixed, sound, under
 from thalweg.detectors.adwin import ADWIN
 from thalweg.tensors.buffer import TensorBuffer
 from thalweg.tensors.drift import TensorDriftDetector
@@ -85,7 +85,7 @@ class TensorTree(TensorClassifier):
         shape: Shape | None = None,
         seed: int = 1,
     ) -> None:
-        params.choice("preset", preset, ("default", "paper"))
+        params.choice("preset", preset, tuple(PRESETS))
         self.preset, self.bound, self.leaf, self.rule, self.error_guard = preset, bound, leaf, rule, error_guard
         self.replace = replace
         bound, leaf, rule, guard = map(self._chosen, ("bound", "leaf", "rule", "error_guard"))
@@ -256,22 +256,36 @@ class TensorTree(TensorClassifier):
                 tables |= prefixed(name, model.tables())
         return tables
 
-    def _adopt(self, tables: State, schema: Schema) -> None:
+    def _become(self, tables: State, schema: Schema) -> None:
         self._start(schema)
-        self._marks, self._seen = tables["marks"], tables["seen"]
-        if self._marks.shape != (_MARKS,) or self._marks.dtype != np.int64 or (self._marks < 0).any():
-            raise ValueError("its table 'marks' holds what no learner could")
+        self._marks = sound(tables, "marks", (_MARKS,), np.int64, least=0)
+        self._seen = sound(tables, "seen", (None,), least=0)
         self._guard.restore({"table": tables["guard"]})
         self._detector.restore(under("drift", tables))
         self._buffer.restore(under("buffer", tables))
+        self._refuse_others("detector", *self._detector.layout)
+        self._refuse_others("buffer", *self._buffer.layout)
+        if (self._buffer.labels >= len(self._seen)).any():
+            raise ValueError("its table 'buffer.labels' holds classes that were never seen")
         self._model, self._trial = (self._remade(under(name, tables)) for name in ("model", "trial"))
+        if self._model is None and (self._trial is not None or len(self._buffer) >= self.window):
+            raise ValueError("it lacks its model")
+        if self._model is not None and not (self._detector.ready or self._marks[REFILLING]):
+            raise ValueError("its detector lacks a reference")
 
     def _remade(self, tables: State) -> MappedTree | None:
         if not tables:
             return None
         model = MappedTree(self._new_map(), self._new_trees(), {})
         model.adopt(tables)
+        self._refuse_others("map", *model.map.layout)
+        self._refuse_notes(model.notes)
         return model
+
+    def _refuse_notes(self, notes: State) -> None:
+        """Refuse notes on a model that ``_fit`` could not have given."""
+        if notes:
+            raise ValueError(f"its notes hold {', '.join(notes)}")
 
 
 def shares(seen: Floats) -> Floats:

@@ -7,6 +7,7 @@ import numpy as np
 
 from thalweg.core.params import whole
 from thalweg.core.protocols import State
+from thalweg.core.tables import sound
 from thalweg.tensors.forms import CPTensors, Floats, Tensors
 from thalweg.tensors.maps import FittedMap, one_array
 
@@ -104,6 +105,7 @@ class CoreMap(FittedMap):
         return {**bases, "count": np.array([self._count], dtype=np.int64), **self._sums()}
 
     def _adopt(self, tables: State) -> None:
-        self._bases = [tables.pop(f"basis_{k}") for k in range(len(self._shape))]
-        self._count = int(tables.pop("count")[0])
+        sizes = zip(core_shape(self._shape, self.rank), self._shape, strict=True)
+        self._bases = [sound(tables, f"basis_{k}", size) for k, size in enumerate(sizes)]
+        self._count = int(sound(tables, "count", (1,), np.int64, least=0)[0])
         self._use(tables)
