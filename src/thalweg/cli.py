@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
-from thalweg import __version__, compare_command, data_commands, registry
+from thalweg import __version__, compare_command, data_commands, paper_command, registry
 from thalweg.core import params
 from thalweg.named import ENDLESS, is_endless, make_learner, open_stream
 
@@ -30,6 +30,7 @@ app = typer.Typer(
 )
 app.add_typer(data_commands.app)
 app.command(cls=compare_command.ManyAfterOn)(compare_command.compare)
+app.command()(paper_command.paper)
 
 
 # What typer raises for a wrong command line; its home differs between versions of typer.

@@ -110,3 +110,19 @@ def test_unknown_names_and_bad_parameters() -> None:
     with pytest.raises(ValueError, match="rng must be one of 'splitmix', 'java', got 'c'"):
         paper_stream("RTG", rng="c")
     assert not np.array_equal(paper_stream("RTG", seed=2).take(9).X, paper_stream("RTG").take(9).X)
+
+
+def test_a_shorter_period() -> None:
+    a, g = paper_stream("AGR_a", rows=4_000, period=1_000), paper_stream("AGR_g", rows=4_000, period=1_000)
+    assert a.drifts == g.drifts == (1_000, 2_000, 3_000)
+    assert isinstance(a, DriftStream)
+    assert isinstance(g, DriftStream)
+    assert (a.width, g.width) == (50, 200)
+    assert len(a.take(5_000)) == 4_000
+
+
+def test_a_period_for_what_has_none() -> None:
+    with pytest.raises(ValueError, match="period must be None for RTG"):
+        paper_stream("RTG", period=10)
+    with pytest.raises(ValueError, match="period must be a whole number of at least 1, got 0"):
+        paper_stream("AGR_a", period=0)

@@ -37,34 +37,55 @@ class PaperStream:
     rows: int
     """How many records the authors used."""
     make: Make
+    with_period: Callable[[int], Make] | None = None
+    """How to make it with so many records between two drifts; None: there are none between its concepts."""
 
-    def __call__(self, *, rows: int | None = None, seed: int = 1, rng: str = "java") -> Source:
-        """Make it. rows: None: as many as the authors used. rng: "java": their very records, where the seed is 1."""
+    def __call__(
+        self, *, rows: int | None = None, seed: int = 1, rng: str = "java", period: int | None = None
+    ) -> Source:
+        """Make it. rows: None: as many as the authors used. rng: "java": their very records, where the seed is 1.
+
+        period: records between two drifts, None: as the authors have it.
+        """
+        make = self.make
+        if period is not None:
+            whole("period", period, least=1)
+            if self.with_period is None:
+                raise ValueError(f"period must be None for {self.name}, which does not go from concept to concept")
+            make = self.with_period(int(period))
         if rows is not None:
             whole("rows", rows, least=0)
         whole("seed", seed, least=0)
         choice("rng", rng, ("splitmix", "java"))
-        stream = self.make(self.rows if rows is None else int(rows), int(seed), rng)
+        stream = make(self.rows if rows is None else int(rows), int(seed), rng)
         stream.name = self.name
         return stream
 
 
-def paper_stream(name: str, *, rows: int | None = None, seed: int = 1, rng: str = "java") -> Source:
+def paper_stream(
+    name: str, *, rows: int | None = None, seed: int = 1, rng: str = "java", period: int | None = None
+) -> Source:
     """Make the stream of that name.
 
     rows: None: as many as the authors used. rng: "java" gives the very records of MOA, which the authors used: all
     concepts have the same seed, so that a concept that comes again replays its records, and MOA's slips are kept;
     "splitmix" gives every concept a seed of its own. Syn-5 and Syn-10 are no streams of MOA: for them ``rng`` changes
-    nothing.
+    nothing. period: records between two drifts of AGR, SEA and LED, whose gradual changes take a fifth of it; None:
+    250,000, as the authors have it.
 
     >>> paper_stream("AGR_a").drifts
     (250000, 500000, 750000)
+    >>> paper_stream("SEA_g", rows=40_000, period=10_000).drifts
+    (10000, 20000, 30000)
     """
     choice("name", name, PAPER_STREAMS)
-    return PAPER_STREAMS[name](rows=rows, seed=seed, rng=rng)
+    return PAPER_STREAMS[name](rows=rows, seed=seed, rng=rng, period=period)
 
 
-def _drifting(concepts: Sequence[Callable[[int, str], Source]], width: int) -> Make:
+Concepts = Sequence[Callable[[int, str], Source]]
+
+
+def _drifting(concepts: Concepts, period: int, width: int) -> Make:
     """Nest drifts: each counts its own records, so that the same position is reached again and again."""
 
     def make(rows: int, seed: int, rng: str) -> Source:
@@ -72,11 +93,25 @@ def _drifting(concepts: Sequence[Callable[[int, str], Source]], width: int) -> M
         streams = [concept(s, rng) for concept, s in zip(concepts, seeds, strict=True)]
         new, inner = streams.pop(), len(streams) - 1
         while inner > 0:
-            new = DriftStream(streams[inner], new, _PERIOD, width, rng=rng, seed=seeds[inner])
+            new = DriftStream(streams[inner], new, period, width, rng=rng, seed=seeds[inner])
             inner -= 1
-        return DriftStream(streams[0], new, _PERIOD, width, rng=rng, seed=seeds[0], limit=rows)
+        return DriftStream(streams[0], new, period, width, rng=rng, seed=seeds[0], limit=rows)
 
     return make
+
+
+def _abrupt(name: str, line: str, concepts: Concepts) -> PaperStream:
+    def make(period: int) -> Make:
+        return _drifting(concepts, period, 50)
+
+    return PaperStream(name, line, _MILLION, make(_PERIOD), make)
+
+
+def _gradual(name: str, line: str, concepts: Concepts) -> PaperStream:
+    def make(period: int) -> Make:
+        return _drifting(concepts, period, max(1, period // 5))
+
+    return PaperStream(name, line, _MILLION, make(_PERIOD), make)
 
 
 def _agrawal(function: int) -> Callable[[int, str], Source]:
@@ -136,20 +171,12 @@ PAPER_STREAMS: Mapping[str, PaperStream] = MappingProxyType(
     {
         stream.name: stream
         for stream in (
-            PaperStream(
-                "AGR_a", "AGRAWAL functions 1, 2, 1, 4, three abrupt drifts", _MILLION, _drifting(_AGRAWALS, 50)
-            ),
-            PaperStream(
-                "AGR_g", "AGRAWAL functions 1, 2, 1, 4, three gradual drifts", _MILLION, _drifting(_AGRAWALS, 50_000)
-            ),
-            PaperStream("SEA_a", "SEA functions 1, 2, 1, 4, three abrupt drifts", _MILLION, _drifting(_SEAS, 50)),
-            PaperStream("SEA_g", "SEA functions 1, 2, 1, 4, three gradual drifts", _MILLION, _drifting(_SEAS, 50_000)),
-            PaperStream(
-                "LED_a", "LED, 1, 3, 5, 7 segments swapped, three abrupt drifts", _MILLION, _drifting(_LEDS, 50)
-            ),
-            PaperStream(
-                "LED_g", "LED, 1, 3, 5, 7 segments swapped, three gradual drifts", _MILLION, _drifting(_LEDS, 50_000)
-            ),
+            _abrupt("AGR_a", "AGRAWAL functions 1, 2, 1, 4, three abrupt drifts", _AGRAWALS),
+            _gradual("AGR_g", "AGRAWAL functions 1, 2, 1, 4, three gradual drifts", _AGRAWALS),
+            _abrupt("SEA_a", "SEA functions 1, 2, 1, 4, three abrupt drifts", _SEAS),
+            _gradual("SEA_g", "SEA functions 1, 2, 1, 4, three gradual drifts", _SEAS),
+            _abrupt("LED_a", "LED, 1, 3, 5, 7 segments swapped, three abrupt drifts", _LEDS),
+            _gradual("LED_g", "LED, 1, 3, 5, 7 segments swapped, three gradual drifts", _LEDS),
             PaperStream("RTG", "random tree, five nominal and five numeric features", _MILLION, _tree),
             PaperStream("RBF_m", "moving clusters, five classes, moderate speed", _MILLION, _rbf(5, 10, 0.0001)),
             PaperStream("RBF_f", "moving clusters, five classes, fast", _MILLION, _rbf(5, 10, 0.001)),
