@@ -8,7 +8,7 @@ import numpy as np
 from thalweg.core import params
 from thalweg.core.classifier import Floats
 from thalweg.core.params import shown
-from thalweg.evaluate.plots import DARK, LIGHT, Picture, Theme, check_path
+from thalweg.evaluate.picture import DARK, LIGHT, Picture, Theme, check_path
 from thalweg.tensors.ckdt import CKDT, Landmark, Reason
 from thalweg.tensors.learner import Shape
 
