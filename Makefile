@@ -2,8 +2,9 @@
 PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
+DOCS := .venv/.docs
 
-.PHONY: run test check format bench performance clean
+.PHONY: run test check docs format bench performance clean
 
 run: .venv/.plots        ## learn a drifting stream: progress, a table, a picture, a page
 	$(BIN)/thalweg demo
@@ -16,6 +17,9 @@ check: $(STAMP)          ## format, lint, types, imports
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+docs: $(DOCS)            ## the documentation, into site/: open site/index.html
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
 
 format: $(STAMP)
 	$(BIN)/ruff format .
@@ -35,6 +39,10 @@ performance: .venv-bench/.installed   ## every learner beside theirs: writes doc
 	$(BIN)/python -m pip install --quiet --editable '.[plots]'
 	touch $@
 
+$(DOCS): pyproject.toml | .venv/bin/python
+	$(BIN)/python -m pip install --quiet --editable '.[docs]'
+	touch $@
+
 $(STAMP): pyproject.toml | .venv/bin/python
 	$(BIN)/python -m pip install --quiet --editable '.[dev]'
 	touch $@
@@ -46,4 +54,4 @@ $(STAMP): pyproject.toml | .venv/bin/python
 	touch $@
 
 clean:
-	rm -rf .venv .venv-bench .mypy_cache .ruff_cache .pytest_cache
+	rm -rf site .venv .venv-bench .mypy_cache .ruff_cache .pytest_cache

@@ -1,0 +1,112 @@
+"""The documentation: a page for each learner, nothing undescribed, and a site that builds without a warning."""
+
+import importlib.util
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import contents
+import docstrings
+import learner_pages
+import pages
+import reference_pages
+from thalweg.registry import LEARNERS
+
+ROOT = Path(__file__).resolve().parents[2]
+WRITTEN = ROOT / "docs" / "learners"
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_every_learner_has_a_hand_written_part(name: str) -> None:
+    path = WRITTEN / f"{name}.md"
+    assert path.exists(), f"{name} needs a page docs/learners/{name}.md with the headings {learner_pages.HEADINGS}"
+    title, parts = learner_pages.split(path.read_text("utf-8"))
+    assert title
+    assert tuple(parts) == learner_pages.HEADINGS
+    assert all(parts.values())
+
+
+def test_every_hand_written_part_belongs_to_a_learner_in_one_family() -> None:
+    assert {path.stem for path in WRITTEN.glob("*.md")} - {"index"} == set(LEARNERS)
+    listed = [name for _, names in contents.FAMILIES.values() for name in names]
+    assert sorted(listed) == sorted(LEARNERS)
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_every_parameter_is_described(name: str) -> None:
+    undescribed = [p.name for p in docstrings.params(LEARNERS[name].cls) if not p.text]
+    assert undescribed == []
+
+
+def test_every_public_name_is_in_the_reference() -> None:
+    assert sorted(name for names in reference_pages.groups().values() for name in names) == sorted(pages.PUBLIC)
+
+
+def test_parameters_are_found_in_sentences() -> None:
+    def thing(*, size: int = 3, rate: float = 0.5, leaf: str = "bayes") -> None:
+        """Do it.
+
+        With care. size: how many; rate, leaf: see HoeffdingTree. As always.
+
+        Reference: somebody,
+        2020.
+
+        >>> 1 + 1
+        2
+        """
+
+    doc = docstrings.read(thing)
+    assert (doc.line, doc.prose, doc.reference, doc.example) == (
+        "Do it.",
+        ["With care."],
+        "somebody, 2020.",
+        ">>> 1 + 1\n2",
+    )
+    assert doc.params["size"] == "how many"
+    size, rate, leaf = docstrings.params(thing)
+    assert (size.kind, size.default, size.text) == ("int", "3", "how many")
+    assert rate.text == "see HoeffdingTree. As always."
+    assert leaf.text.startswith("how a leaf answers")
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    if importlib.util.find_spec("material") is None:
+        pytest.skip("mkdocs-material is not installed: pip install '.[docs]'")
+    folder = tmp_path_factory.mktemp("site")
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(folder)]
+    source = os.pathsep.join([str(ROOT / "src"), *filter(None, [os.environ.get("PYTHONPATH")])])
+    environment = {**os.environ, "PYTHONPATH": source, "NO_MKDOCS_2_WARNING": "1"}
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    return folder
+
+
+def test_the_site_has_all_pages(site: Path) -> None:
+    for name in LEARNERS:
+        page = (site / "learners" / f"{name}.html").read_text("utf-8")
+        for heading in ("Idea", "When to use it", "Example", "Parameters", "Cost", "Paper and known differences"):
+            assert f'id="{heading.lower().replace(" ", "-")}"' in page, f"{name}: {heading}"
+    for group, names in reference_pages.groups().items():
+        page = (site / "reference" / f"{group}.html").read_text("utf-8")
+        assert all(f'id="{name.lower()}"' in page for name in names)
+
+
+def test_the_site_asks_nothing_of_the_network(site: Path) -> None:
+    for page in site.rglob("*.html"):
+        text = page.read_text("utf-8")
+        loaded = re.findall(r"<(?:script|img|iframe|source)[^>]+src=[\"']?((?:https?:)?//[^\"' >]+)", text)
+        loaded += re.findall(r"<link(?![^>]+rel=[\"']?canonical)[^>]+href=[\"']?((?:https?:)?//[^\"' >]+)", text)
+        assert loaded == [], page.name
+    for sheet in site.rglob("*.css"):
+        assert re.findall(r"(?:url\(|@import )[\"']?(?:https?:)?//", sheet.read_text("utf-8")) == []
+
+
+def test_no_python_is_shown_as_a_quotation(site: Path) -> None:
+    """An example that was not fenced would be three nested quotations."""
+    for page in (site / "reference").glob("*.html"):
+        assert "<blockquote>" not in page.read_text("utf-8"), page.name

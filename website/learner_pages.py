@@ -1,0 +1,162 @@
+"""The page of a learner: the part written by hand in docs/learners, and what its class and the measurements say."""
+
+import inspect
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import docstrings
+import pages
+from contents import FAMILIES, family_of
+from thalweg.registry import LEARNERS, Entry
+
+HEADINGS = ("Idea", "When to use it", "Cost", "Known differences")
+"""What a hand-written part has, in this order."""
+
+
+def page(name: str, written: str, docs: Path) -> str:
+    """Put a page together: the written headings, with example and parameters after the second, and paper at the end."""
+    entry = LEARNERS[name]
+    title, parts = split(written)
+    doc = docstrings.read(entry.cls)
+    chosen = pages.parameters(entry.cls, dict(entry.preset))
+    sections = {
+        "Idea": parts["Idea"],
+        "When to use it": parts["When to use it"],
+        "Example": example(name, doc),
+        "Parameters": chosen or "None.",
+        "Good to know": pages.prose([p for p in doc.prose if not _repeats(p, parts["Idea"])]),
+        "Cost": f"{parts['Cost']}\n\n{measured(name, docs)}",
+        "Paper and known differences": f"{pages.linked(doc.reference)}\n\n{parts['Known differences']}",
+        "Read on": read_on(name, docs),
+    }
+    body = "\n\n".join(f"## {heading}\n\n{text.strip()}" for heading, text in sections.items() if text.strip())
+    return f"# {title}\n\n{facts(name, entry)}\n\n{body}\n"
+
+
+def split(written: str) -> tuple[str, dict[str, str]]:
+    """The title and the parts of a hand-written page."""
+    head, *rest = re.split(r"^## ", written, flags=re.MULTILINE)
+    parts = dict(part.split("\n", 1) for part in rest)
+    return head.removeprefix("# ").strip(), {heading.strip(): text.strip() for heading, text in parts.items()}
+
+
+def facts(name: str, entry: Entry) -> str:
+    """What can be seen at a glance."""
+    cls: Any = entry.cls
+    says = {
+        "missing values": cls.missing == "native",
+        "sparse rows": bool(cls.sparse is True),
+        "tensors": cls.tensors,
+        "bounded memory": cls.bounded or "limit_bytes" in inspect.signature(cls).parameters,
+    }
+    chips = [
+        f'<span class="{"yes" if yes else "no"}">{what}</span>'
+        for what, yes in says.items()
+        if yes or what != "tensors"
+    ]
+    preset = ", ".join(f"{k}={docstrings.default_of(v)}" for k, v in entry.preset.items())
+    return (
+        f'<p class="line">{entry.line[0].upper()}{entry.line[1:]}.</p>\n\n'
+        f'<div class="facts" markdown="1">\n`thalweg.{cls.__name__}({preset})` &nbsp; on the command line: `{name}`\n\n'
+        f"{''.join(chips)}\n</div>"
+    )
+
+
+def example(name: str, doc: docstrings.Doc) -> str:
+    """The example of the docstring, which the tests run, and the same learner by a command."""
+    return f"{pages.python(doc.example, 'pycon')}\n\n{pages.python(command(name), 'console')}"
+
+
+def command(name: str) -> str:
+    """How to try it on the command line, with no data at hand."""
+    stream = "sim-tensor" if LEARNERS[name].cls.tensors else '"text(words=1000)"' if wide(name) else "SEA_a"
+    return f"$ thalweg run {name} {stream} --limit {3_000 if LEARNERS[name].cls.tensors else 20_000}"
+
+
+def wide(name: str) -> bool:
+    """Is it meant for hundreds of columns?"""
+    return name in FAMILIES["Compressed"][1]
+
+
+def measured(name: str, docs: Path) -> str:
+    """What was measured with the learner as it comes."""
+    found = costs(docs)
+    got = found.get("learners", {}).get(name)
+    if got is None:
+        return ""
+    return (
+        f"**Measured**: {rate(got['rows_per_second'])} rows a second, predicted and learned, and {size(got['bytes'])} "
+        f"of state after {got['rows']:,} rows, with the parameters above ({got['what']}; one core, CPU time, "
+        f"{found['date']}; `benchmarks/costs.py`)."
+    )
+
+
+def read_on(name: str, docs: Path) -> str:
+    """The page about the family, and the other members."""
+    family = family_of(name)
+    about = FAMILIES[family][0]
+    first = f"[{family}, all of them]({pages.family_link(family)})" if about and (docs / about).exists() else family
+    others = [f"[{other}]({other}.md)" for other in FAMILIES[family][1] if other != name and other in LEARNERS]
+    return (
+        f"{first}: {', '.join(others)}. [Every learner](index.md)."
+        if others
+        else f"{first}. [Every learner](index.md)."
+    )
+
+
+def index(written: str, docs: Path) -> str:
+    """The page about all learners: a table for each family behind the hand-written part."""
+    found, tables = costs(docs), []
+    for family, (about, names) in FAMILIES.items():
+        link = f" [{family}, all of them]({pages.family_link(family)})." if about and (docs / about).exists() else ""
+        rows = [
+            f"| [`{name}`]({name}.md) | {LEARNERS[name].line} | {_yes(LEARNERS[name].cls.missing == 'native')} "
+            f"| {_yes(LEARNERS[name].cls.sparse is True)} | {_measured_cells(found, name)} |"
+            for name in names
+            if name in LEARNERS
+        ]
+        head = "| name | what it is | missing values | sparse rows | rows a second | state |"
+        tables.append(f"## {family}\n\n{link}\n\n{head}\n| --- | --- | :-: | :-: | ---: | ---: |\n" + "\n".join(rows))
+    streams = sorted({got["what"] for got in found.get("learners", {}).values()})
+    note = (
+        "Rows a second are predicted and learned, on one core, by CPU time, with the parameters as they come; state is "
+        f"what is kept at the end. Compare within a table: the streams differ ({'; '.join(streams)})."
+    )
+    return "\n\n".join([written.strip(), note if streams else "", *tables]) + "\n"
+
+
+def costs(docs: Path) -> dict[str, Any]:
+    """The measurements of benchmarks/costs.py; empty if there are none."""
+    path = docs / "learners" / "costs.json"
+    return json.loads(path.read_text("utf-8")) if path.exists() else {}
+
+
+def rate(number: float) -> str:
+    """Two digits that count: 12,000 and 1.3 million."""
+    if number >= 1_000_000:
+        return f"{number / 1_000_000:.1f} million"
+    digits = len(str(int(number)))
+    return f"{round(number, 2 - digits):,}"
+
+
+def size(number: int) -> str:
+    """Bytes for people."""
+    for unit, factor in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if number >= factor:
+            return f"{number / factor:.{1 if number / factor < 10 else 0}f} {unit}"
+    return f"{number} bytes"
+
+
+def _measured_cells(found: dict[str, Any], name: str) -> str:
+    got = found.get("learners", {}).get(name)
+    return f"{rate(got['rows_per_second'])} | {size(got['bytes'])}" if got else "|"
+
+
+def _yes(value: bool) -> str:
+    return "yes" if value else ""
+
+
+def _repeats(paragraph: str, idea: str) -> bool:
+    return paragraph in idea
