@@ -16,7 +16,7 @@ def images():
 
 def test_features_are_functions_of_the_distances(images):
     made = {}
-    for kind in ("kernel", "distance", "per-mode", "log-overlap"):
+    for kind in ("kernel", "distance", "per-mode", "log-overlap", "log-per-mode"):
         map = ChordalFeatures(features=kind).fit(images[:5])
         made[kind] = map.transform(images)
         assert made[kind].shape == (25, len(map.names))
@@ -34,10 +34,11 @@ def test_features_are_functions_of_the_distances(images):
     bases = Decomposition().bases(images)
     t, r = bases.overlaps(map.landmarks), np.minimum(bases.ranks[:, None], map.landmarks.ranks[None])
     np.testing.assert_allclose(made["log-overlap"], -np.log(t / r).sum(axis=2), atol=1e-12)
+    np.testing.assert_allclose(made["log-per-mode"], -np.log(t / r).reshape(25, -1), atol=1e-12)
 
 
-def test_auto_means_kernel_up_to_order_5():
-    for order, kind in ((3, "kernel"), (5, "kernel"), (6, "log-overlap"), (15, "log-overlap")):
+def test_auto_means_modes_and_their_logs_above_order_5():
+    for order, kind in ((3, "per-mode"), (5, "per-mode"), (6, "log-per-mode"), (15, "log-per-mode")):
         tensors, _ = SimTensor(order=order, size=5).read_tensors(3)
         assert ChordalFeatures().fit(tensors).kind == kind
 
@@ -51,7 +52,7 @@ def test_the_norm_is_one_more_feature(images):
     np.testing.assert_allclose(ChordalFeatures(append_norm=True).fit(tensors).transform(tensors)[:, -1], dense)
 
 
-@pytest.mark.parametrize("kind", ["kernel", "distance", "per-mode", "log-overlap"])
+@pytest.mark.parametrize("kind", ["kernel", "distance", "per-mode", "log-overlap", "log-per-mode"])
 def test_a_tensor_that_is_zero_has_finite_features(images, kind):
     images[[0, 7]] = 0.0
     map = ChordalFeatures(features=kind, append_norm=True).fit(images[:5])

@@ -25,7 +25,7 @@ Ints = NDArray[np.int64]
 
 NUMERICAL, ENERGY, FIXED = 0, 1, 2
 """The rank rules."""
-KERNEL, DISTANCE, PER_MODE, LOG_OVERLAP = 0, 1, 2, 3
+KERNEL, DISTANCE, PER_MODE, LOG_OVERLAP, LOG_PER_MODE = 0, 1, 2, 3, 4
 """The features."""
 TINY = 1e-300
 """An overlap of which a logarithm is taken counts as this at least."""
@@ -121,17 +121,16 @@ def fill_features(
             total = 0.0
             for j in range(modes):
                 a, b, t = ranks[i, j], other_ranks[k, j], overlaps[i, k, j]
-                if kind == LOG_OVERLAP:
-                    if a > 0 or b > 0:
-                        total -= math.log(max(t, TINY) / max(1, min(a, b)))
-                    continue
-                square = max(0.0, float(a + b) - 2.0 * t)
-                if kind == PER_MODE:
-                    features[i, k * modes + j] = square
-                total += square
+                if kind in (LOG_OVERLAP, LOG_PER_MODE):
+                    gap = -math.log(max(t, TINY) / max(1, min(a, b))) if a > 0 or b > 0 else 0.0
+                else:
+                    gap = max(0.0, float(a + b) - 2.0 * t)
+                if kind in (PER_MODE, LOG_PER_MODE):
+                    features[i, k * modes + j] = gap
+                total += gap
             if kind == KERNEL:
                 features[i, k] = math.exp(-total / width)
-            elif kind != PER_MODE:
+            elif kind != PER_MODE and kind != LOG_PER_MODE:
                 features[i, k] = total
 
 

@@ -60,7 +60,7 @@ class CKDT(TensorTree):
     """A tree that asks how near a tensor is to a few landmark tensors, by chordal distances of their flattenings.
 
     n_landmarks: how many, drawn from the tensors that the tree is built from; stratify: at least one of each class
-    while there is room. features: see ChordalFeatures; None is per-mode up to order 5, log-overlap above, or kernel by
+    while there is room. features: see ChordalFeatures; None is per-mode up to order 5, log-per-mode above, or kernel by
     "paper". append_norm: is the log of the norm a feature, too? None is yes, or no by "paper". rank, max_rank, energy,
     route: see ChordalFeatures; rank None is "energy", or "numerical" by "paper". evolving: may tensors have other sizes
     than those before? What they lack counts as 0; when a mode grows, features and tree are built anew from what comes
@@ -156,7 +156,7 @@ class CKDT(TensorTree):
             return np.zeros((0, 0))
         seen, s, modes = self._seen_by(self._model), len(self._model.notes["labels"]), len(self._layout[1])
         gains = self._model.trees.importances(0)
-        if seen.kind == "per-mode":
+        if seen.by_mode:
             table = gains[: s * modes].reshape(s, modes)
         else:
             table = np.repeat(gains[:s, None], modes, axis=1) / modes
@@ -187,7 +187,7 @@ class CKDT(TensorTree):
         f, names, modes = seen.transform(bases)[0], seen.names, distances.shape[1]
         reasons = []
         for feature, threshold, above in self._model.trees.path(0, f):
-            k = feature // modes if seen.kind == "per-mode" else feature
+            k = feature // modes if seen.by_mode else feature
             k = -1 if k >= len(distances) else k
             total = distances[k].sum() if k >= 0 else 0.0
             parts = distances[k] / total if total > 0.0 else np.zeros(modes)

@@ -15,7 +15,7 @@ from thalweg.tensors.bases import Bases, Decomposition, bases_from, same_form
 from thalweg.tensors.forms import Floats, Ints, Tensors, form, shape_of, tensors_in
 from thalweg.tensors.maps import TensorMap
 
-FEATURES = ("auto", "kernel", "distance", "per-mode", "log-overlap")
+FEATURES = ("auto", "kernel", "distance", "per-mode", "log-overlap", "log-per-mode")
 LEAST_LOG = math.log(jit.TINY)
 """The log of the norm of a tensor that is 0."""
 FEW_MODES = 5
@@ -46,7 +46,8 @@ class ChordalFeatures(TensorMap):
 
     features: "kernel", exp(-S / 2σ²) for each landmark, S = Σ_j D_j² (the paper's); "distance", S; "per-mode", the D_j²
     of each landmark and mode; "log-overlap", Σ_j -log(Tr(GᵀG) / min(R_A, R_B)), which keeps its digits for tensors of
-    many modes; "auto": per-mode up to order 5, log-overlap above. 2σ² is the median of S over pairs of landmarks.
+    many modes; "log-per-mode", its summands; "auto": per-mode up to order 5, log-per-mode above. 2σ² is the median of S
+    over pairs of landmarks.
     append_norm: one more feature, the log of the norm, which distances do not see.
     rank, max_rank, energy, route, seed: see Decomposition. The paper's: rank "numerical", features "kernel".
     missing: "refuse" NaN in an array, or take it for "zero".
@@ -135,14 +136,19 @@ class ChordalFeatures(TensorMap):
         """The features in use, where "auto" was asked for."""
         if self.features != "auto":
             return self.features
-        return "per-mode" if len(self.shape) <= FEW_MODES else "log-overlap"
+        return "per-mode" if len(self.shape) <= FEW_MODES else "log-per-mode"
+
+    @property
+    def by_mode(self) -> bool:
+        """Has each mode of a landmark a feature of its own?"""
+        return self.kind in ("per-mode", "log-per-mode")
 
     @property
     def names(self) -> tuple[str, ...]:
         """What each feature is."""
         s, modes = len(self.landmarks), len(self.shape)
         names = [f"landmark {k}" for k in range(s)]
-        if self.kind == "per-mode":
+        if self.by_mode:
             names = [f"landmark {k}, mode {j}" for k in range(s) for j in range(modes)]
         return (*names, "log norm") if self.append_norm else tuple(names)
 
