@@ -137,3 +137,11 @@ def test_small_words():
     assert sparkline([]) == ""
     assert sparkline([1.0, float("nan"), 1.0]) == "▁▁"
     assert len(sparkline(np.arange(1000))) == 40
+
+
+def test_a_learner_that_only_counts_its_replacements(monkeypatch):
+    X, y, _ = rows(60)
+    monkeypatch.setattr(Moving, "replacements", [0, 2, 1], raising=False)  # as bagged neighbours do
+    assert prequential(TinyStream(X, y), Moving()).replaced == []
+    monkeypatch.setattr(Moving, "replacements", [(20, 1), (40, 0)])
+    assert prequential(TinyStream(X, y), Moving()).replaced == [[20, 1], [40, 0]]
