@@ -218,8 +218,10 @@ def page(tables: list[Table], where: dict[str, Any], data: records.Records, figu
     many = "one measurement" if options.repeats == 1 else f"medians of {options.repeats} measurements"
     command = f"python benchmarks/all.py --rows {options.rows} --river-rows {options.river_rows}"
     words = (
-        f"{data.name}, the first {len(data.y):,} rows × {data.X.shape[1]}; ensembles of ten members; the same rows and "
-        f"parameters for all. One core, a process for each measurement, all in turn; {many}. Differences below 20 % "
+        f"{data.name}, the first {len(data.y):,} rows × {data.X.shape[1]}; ensembles of ten members; the same rows for "
+        "all, and parameters as in `benchmarks/contests.py`: matched where the libraries name them, else each one's "
+        "own defaults (`hoeffding-adaptive-tree`, `efdt`), so accuracies compare settings, too. "
+        f"One core, a process for each measurement, all in turn; {many}. Differences below 20 % "
         f"mean nothing: other work was going on (load {where['load']:.1f} at the start, {where['load_at_end']:.1f} at "
         f"the end, of {where['cores']} cores), which CPU time does not count but feels. {where['cpu']}; {versions}; "
         f"{datetime.now(UTC):%Y-%m-%d}. [How it is measured](../benchmarks/README.md)."
