@@ -99,8 +99,9 @@ def test_published_numbers_have_the_printed_ranks_and_the_known_tests(name: str,
     ranks = dict(zip(learners, average_ranks(scores), strict=True))
     assert ranks == pytest.approx(PRINTED_RANKS[name, file], abs=5e-5)
     found = friedman(scores)
-    told = found.chi2, found.f, critical_difference(len(learners), len(scores))
-    assert told == pytest.approx(TESTS[name, file], abs=2e-4)
+    *told, least = TESTS[name, file]
+    assert [found.chi2, found.f] == pytest.approx(told, abs=5e-5)
+    assert critical_difference(len(learners), len(scores)) == pytest.approx(least, abs=6e-4)  # tables: q to 3 digits
 
 
 @pytest.mark.parametrize(("name", "file"), PRINTED_MEANS)

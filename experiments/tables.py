@@ -1,0 +1,59 @@
+"""Writes the tables of docs/results.md from the committed results of the papers' experiments.
+
+``python experiments/tables.py`` replaces what stands between ``<!-- PAPER TABLE -->`` and ``<!-- end -->``: the summary
+of that table, or, for ``claims`` and ``runs``, what became of the paper's claims, and how the runs were made.
+"""
+
+import json
+import re
+from pathlib import Path
+
+from thalweg.evaluate.table import Table
+from thalweg.papers.beside import Beside, read_lines
+from thalweg.papers.claims import judge
+from thalweg.papers.plan import NAMES, read_plan
+from thalweg.papers.report import markdown_table
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGE = ROOT / "docs" / "results.md"
+_BLOCK = re.compile(r"(<!-- (\w+) ([\w-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
+
+
+def results(paper: str) -> dict[str, Beside]:
+    """Read the committed results of a paper, by table."""
+    return read_lines(ROOT / "experiments" / paper / "results" / "results.csv", read_plan(paper).tables)
+
+
+def table(paper: str, name: str) -> Table:
+    """Make one table of the page."""
+    if name == "runs":
+        return runs()
+    found = results(paper)
+    if name == "claims":
+        verdicts = [judge(claim, found[claim.table]) for claim in read_plan(paper).claims]
+        return Table(
+            ("the paper says", "here", "means over the streams run"), [(v.claim.says, v.word, v.why) for v in verdicts]
+        )
+    return found[name].summary()
+
+
+def runs() -> Table:
+    """Tabulate how the results were made."""
+    rows = []
+    for paper in NAMES:
+        about = json.loads((ROOT / "experiments" / paper / "results" / "about.json").read_text("utf-8"))
+        made = about["made_with"]
+        with_what = f"Python {made['python']}, NumPy {made['numpy']}"
+        rows.append(
+            (about["command"], about["date"], about["commit"][:10], with_what, f"{about['cpu_seconds'] / 60:.1f} min")
+        )
+    return Table(("command", "date", "commit", "with", "CPU time"), rows)
+
+
+def filled(page: str) -> str:
+    """Put the tables into a page."""
+    return _BLOCK.sub(lambda m: f"{m[1]}\n{markdown_table(table(m[2], m[3]))}\n\n{m[4]}", page)
+
+
+if __name__ == "__main__":
+    PAGE.write_text(filled(PAGE.read_text("utf-8")), "utf-8")
