@@ -6,7 +6,6 @@ of which predicts and learns the same rows. Compiling is not counted.
 
 import argparse
 import json
-import os
 import time
 from datetime import UTC, datetime
 from pathlib import Path
@@ -16,25 +15,27 @@ from typing import Any
 from play import HERE, machine
 
 import thalweg
+from thalweg import load_dataset
 from thalweg.registry import LEARNERS, STREAMS, Entry, make
 
 REPEATS = 3
 PLAIN = ("rbf-drift", 10_000, "moving clusters, 10 features, 5 classes")
 WIDE = ("text(words=1000)", 5_000, "messages as counts of 1,000 words, 2 classes")
-TENSORS = ("sim-tensor", 3_000, "tensors of {shape}, {classes} classes")
+IMAGES = ("mnist", 3_000, "images of {shape}, {classes} classes")
+TENSORS = ("sim-tensor", 3_000, "tensors of {shape} as factors, {classes} classes")
 
 
 def stream_for(name: str, entry: Entry) -> tuple[str, int, str]:
-    """Tensors for learners of tensors, a thousand columns for those behind a projection, else ten numbers."""
+    """Images or other tensors for learners of tensors, 1,000 columns for those behind a projection, else 10 numbers."""
     if entry.cls.tensors:
-        return TENSORS
+        return IMAGES if name.startswith("subspace") else TENSORS
     return WIDE if name.startswith("cs") or name in ("hashed-knn", "pca-knn") else PLAIN
 
 
 def measure(name: str, entry: Entry) -> dict[str, Any]:
     """Rows per second of CPU, and bytes of the state at the end."""
     source, rows, what = stream_for(name, entry)
-    stream = make("stream", source, STREAMS)
+    stream = load_dataset(source) if source == "mnist" else make("stream", source, STREAMS)
     chunk = stream.take(rows)
     shape = " × ".join(str(n) for n in stream.schema.shape or chunk.X.shape[1:])
     entry.make().declare(stream.schema).test_then_train(chunk.X[:1_000], chunk.y[:1_000])  # compiled now
@@ -61,16 +62,15 @@ def main() -> None:
     parser.add_argument("--only", default="", help="only learners whose name has this in it")
     parser.add_argument("--out", type=Path, default=HERE.parent / "docs" / "learners" / "costs.json", metavar="PATH")
     options = parser.parse_args()
+    where = machine()  # and stay on one core
     found = json.loads(options.out.read_text()) if options.out.exists() else {"learners": {}}
     for name in (n for n in LEARNERS if options.only in n):
         found["learners"][name] = measure(name, LEARNERS[name])
         print(name, found["learners"][name], flush=True)
-    found["learners"] = {name: found["learners"][name] for name in LEARNERS if name in found["learners"]}
-    found["machine"], found["date"], found["version"] = machine(), f"{datetime.now(UTC):%Y-%m-%d}", thalweg.__version__
-    options.out.write_text(json.dumps(found, indent=1, default=str) + "\n")
+        found["learners"] = {name: found["learners"][name] for name in LEARNERS if name in found["learners"]}
+        found |= {"machine": where, "date": f"{datetime.now(UTC):%Y-%m-%d}", "version": thalweg.__version__}
+        options.out.write_text(json.dumps(found, indent=1) + "\n")
 
 
 if __name__ == "__main__":
-    for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS"):
-        os.environ[variable] = "1"
     main()

@@ -26,7 +26,6 @@ def on_config(config: Any) -> Any:
 def on_files(files: Files, *, config: Any) -> Files:
     """Add the pages that are made from code."""
     made = {f"reference/{group}.md": reference_pages.page(group) for group in reference_pages.groups()}
-    made["reference/index.md"] = reference_pages.index()
     made |= {page: (ROOT / path).read_text("utf-8") for path, page in OUTSIDE.items() if page != "index.md"}
     for path, text in made.items():
         files.append(File.generated(config, path, content=text))
@@ -34,10 +33,12 @@ def on_files(files: Files, *, config: Any) -> Files:
 
 
 def on_page_markdown(markdown: str, *, page: Any, config: Any, files: Files) -> str:
-    """Complete the learner pages; lead links out of docs/ to where the site has the page, or drop them."""
+    """Complete the pages that are written in part; lead links out of docs/ to where the site has the page, if so."""
     docs, path = Path(config.docs_dir), page.file.src_uri
     if path == "learners/index.md":
         markdown = learner_pages.index(markdown, docs)
+    elif path == "reference/index.md":
+        markdown = reference_pages.index(markdown)
     elif path.startswith("learners/") and Path(path).stem in LEARNERS:
         markdown = learner_pages.page(Path(path).stem, markdown, docs)
     here = ROOT if path in OUTSIDE.values() and path != "index.md" else (docs / path).parent

@@ -71,13 +71,13 @@ def example(name: str, doc: docstrings.Doc) -> str:
 
 def command(name: str) -> str:
     """How to try it on the command line, with no data at hand."""
-    stream = "sim-tensor" if LEARNERS[name].cls.tensors else '"text(words=1000)"' if wide(name) else "SEA_a"
-    return f"$ thalweg run {name} {stream} --limit {3_000 if LEARNERS[name].cls.tensors else 20_000}"
-
-
-def wide(name: str) -> bool:
-    """Is it meant for hundreds of columns?"""
-    return name in FAMILIES["Compressed"][1]
+    family = family_of(name)
+    streams = {
+        "Tensors": "sim-tensor --limit 3000",
+        "Images": "digits",
+        "Compressed": '"text(words=1000)" --limit 20000',
+    }
+    return f"$ thalweg run {name} {streams.get(family, 'SEA_a --limit 20000')}"
 
 
 def measured(name: str, docs: Path) -> str:

@@ -60,12 +60,9 @@ def title(group: str) -> str:
     return GROUPS.get(group, group.capitalize())
 
 
-def index() -> str:
-    """All public names on one page, each with its line."""
-    parts = [
-        "# Reference",
-        "Every public name, `from thalweg import …`, as its docstring has it. The examples run as tests.",
-    ]
+def index(written: str) -> str:
+    """All public names on one page, each with its line, behind the hand-written part."""
+    parts = [written.strip()]
     for group, names in groups().items():
         rows = [f"| [`{n}`]({group}.md#{n.lower()}) | {docstrings.read(getattr(thalweg, n)).line} |" for n in names]
         parts.append(f"## {title(group)}\n\n| name | what it is |\n| --- | --- |\n" + "\n".join(rows))
