@@ -35,6 +35,7 @@ FAMILIES = {
         "neighbours.md",
         ("csb-knn", "cs-knn", "cs-sam-knn", "cs-knn-lb", "hashed-knn", "pca-knn", "cs-arf", "cs-hoeffding-lb"),
     ),
+    "Chunks": ("serving.md", ("chunk-ensemble", "le-tree", "ge-tree", "l-ensemble", "g-ensemble")),
     "Balls": ("balls.md", ("ball-cover-plus", "ball-cover", "condensed-knn", "kernel-perceptron")),
     "Tensors": ("tensors.md", ("ckdt", "ckdt-forest", "mddt", "opor", "lrtcr", "lrtd")),
     "Images": ("subspaces.md", ("subspace-tree", "subspace-forest")),

@@ -52,11 +52,11 @@ def read(thing: Any) -> Doc:
     for i, paragraph in enumerate(re.split(r"\n\s*\n", text)):
         if paragraph.lstrip().startswith(">>>"):
             examples.append(inspect.cleandoc(paragraph))
-        elif paragraph.startswith("Reference: "):
-            doc.reference = _joined(paragraph.removeprefix("Reference: "))
+        elif found := re.match(r"References?: ", paragraph):
+            doc.reference = _joined(paragraph[found.end() :])
         else:
-            before, found = _params(paragraph, names)
-            doc.params |= found
+            before, told = _params(paragraph, names)
+            doc.params |= told
             if i == 0:
                 doc.line = _joined(before)
             elif before:

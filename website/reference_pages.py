@@ -30,6 +30,7 @@ GROUPS = {
     "projections": "Projections",
     "streams": "Streams and data",
     "ensembles": "Compiled ensembles",
+    "serve": "Serving",
     "snapshot": "Saving and loading",
     "checks": "Contract checks",
 }
