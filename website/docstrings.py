@@ -4,12 +4,15 @@ They are written for a reader of the source: parameters are sentences of the for
 ``name, name: see ThatClass.``, in any paragraph. Which names to look for is known from the signature.
 """
 
+import ast
+import dataclasses
 import importlib
 import inspect
 import pkgutil
 import re
 from dataclasses import dataclass, field
 from functools import cache
+from itertools import pairwise
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin
 
@@ -61,8 +64,21 @@ def read(thing: Any) -> Doc:
                 doc.line = _joined(before)
             elif before:
                 doc.prose.append(before if before.startswith(("-", "|")) else _joined(before))
+    doc.params = _fields(thing) | doc.params
     doc.example = "\n\n".join(examples)
     return doc
+
+
+def _fields(thing: Any) -> dict[str, str]:
+    """What stands below the fields of a class of data."""
+    if not dataclasses.is_dataclass(thing) and not hasattr(thing, "_fields"):
+        return {}
+    body = ast.parse(inspect.getsource(thing)).body[0].body  # type: ignore[attr-defined]
+    return {
+        a.target.id: _joined(b.value.value)
+        for a, b in pairwise(body)
+        if isinstance(a, ast.AnnAssign) and isinstance(b, ast.Expr) and isinstance(b.value, ast.Constant)
+    }
 
 
 def params(thing: Any) -> list[Param]:
@@ -145,7 +161,7 @@ def _signature(thing: Any) -> list[inspect.Parameter]:
         found = inspect.signature(thing)
     except (TypeError, ValueError):
         return []
-    return [p for p in found.parameters.values() if p.name not in ("self", "cls")]
+    return [p for p in found.parameters.values() if p.name not in ("self", "cls") and not p.name.startswith("_")]
 
 
 def _params(paragraph: str, names: list[str]) -> tuple[str, dict[str, str]]:

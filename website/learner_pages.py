@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import docstrings
+import examples
 import pages
 from contents import FAMILIES, family_of
 from thalweg.registry import LEARNERS, Entry
@@ -66,7 +67,8 @@ def facts(name: str, entry: Entry) -> str:
 
 def example(name: str, doc: docstrings.Doc) -> str:
     """The example of the docstring, which the tests run, and the same learner by a command."""
-    return f"{pages.python(doc.example, 'pycon')}\n\n{pages.python(command(name), 'console')}"
+    shown = examples.complete(doc.example, LEARNERS[name].cls)
+    return f"{pages.python(shown, 'pycon')}\n\n{pages.python(command(name), 'console')}"
 
 
 def command(name: str) -> str:

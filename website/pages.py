@@ -22,7 +22,7 @@ def parameters(thing: Any, preset: dict[str, Any] | None = None) -> str:
         head = [f"`{p.name}`{{ .name }}"]
         head += [f'<span class="kind">{p.kind}</span>'] if p.kind else []
         head += [f'<span class="default">= {default}</span>'] if default else []
-        lines.append(f"{' '.join(head)}\n:   {linked(sentence(p.text)) or '–'}\n")
+        lines.append(f"{' '.join(head)}\n:   {linked(sentence(p.text)) or '&nbsp;'}\n")
     return boxed("parameters", "\n".join(lines)) if lines else ""
 
 

@@ -4,6 +4,7 @@ import inspect
 from typing import Any
 
 import docstrings
+import examples
 import pages
 import thalweg
 from thalweg.active.strategy import Strategy
@@ -94,7 +95,7 @@ def entry(name: str) -> str:
         pages.prose(doc.prose, but=name),
         pages.parameters(thing),
         f"*Reference*: {doc.reference}" if doc.reference else "",
-        pages.python(doc.example, "pycon") if doc.example else "",
+        pages.python(examples.complete(doc.example, thing), "pycon") if doc.example else "",
         members(thing) if isinstance(thing, type) else "",
     ]
     return "\n\n".join(part for part in parts if part)

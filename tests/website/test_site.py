@@ -11,9 +11,11 @@ import pytest
 
 import contents
 import docstrings
+import examples
 import learner_pages
 import pages
 import reference_pages
+import thalweg
 from thalweg.registry import LEARNERS
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -44,6 +46,17 @@ def test_every_parameter_is_described(name: str) -> None:
 
 def test_every_public_name_is_in_the_reference() -> None:
     assert sorted(name for names in reference_pages.groups().values() for name in names) == sorted(pages.PUBLIC)
+
+
+def test_examples_say_what_they_import() -> None:
+    for name in pages.PUBLIC:
+        thing = getattr(thalweg, name)
+        example = docstrings.read(thing).example
+        assert examples.free_names(examples.complete(example, thing)) == set(), name
+    assert examples.complete(">>> x = np.zeros(SEA)", thalweg.SEA).splitlines()[:2] == [
+        ">>> import numpy as np",
+        ">>> from thalweg import SEA",
+    ]
 
 
 def test_parameters_are_found_in_sentences() -> None:
