@@ -1,11 +1,13 @@
 """What a record costs with each learner as it comes: writes docs/learners/costs.json, which the documentation shows.
 
-``python benchmarks/costs.py``. One core, CPU time, learners one after the other; the median of three fresh models, each
-of which predicts and learns the same rows. Compiling is not counted.
+``python benchmarks/costs.py``. One core, CPU time, a process for each learner, one after the other; the median of three
+fresh models, each of which predicts and learns the same rows. Compiling is not counted.
 """
 
 import argparse
 import json
+import subprocess
+import sys
 import time
 from datetime import UTC, datetime
 from pathlib import Path
@@ -59,13 +61,18 @@ def measure(name: str, entry: Entry) -> dict[str, Any]:
 def main() -> None:
     """Measure all, or those that are asked for; the others keep their figures."""
     parser = argparse.ArgumentParser(description="What a record costs with each learner")
+    parser.add_argument("--one", help="measure this one and print it: what is run for each")
     parser.add_argument("--only", default="", help="only learners whose name has this in it")
     parser.add_argument("--out", type=Path, default=HERE.parent / "docs" / "learners" / "costs.json", metavar="PATH")
     options = parser.parse_args()
+    if options.one:
+        print(json.dumps(measure(options.one, LEARNERS[options.one])))
+        return
     where = machine()  # and stay on one core
     found = json.loads(options.out.read_text()) if options.out.exists() else {"learners": {}}
     for name in (n for n in LEARNERS if options.only in n):
-        found["learners"][name] = measure(name, LEARNERS[name])
+        told = subprocess.run([sys.executable, __file__, "--one", name], capture_output=True, text=True, check=True)
+        found["learners"][name] = json.loads(told.stdout)
         print(name, found["learners"][name], flush=True)
         found["learners"] = {name: found["learners"][name] for name in LEARNERS if name in found["learners"]}
         found |= {"machine": where, "date": f"{datetime.now(UTC):%Y-%m-%d}", "version": thalweg.__version__}

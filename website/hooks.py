@@ -6,6 +6,7 @@ from typing import Any
 
 from mkdocs.structure.files import File, Files
 
+import command_page
 import contents
 import learner_pages
 import reference_pages
@@ -19,6 +20,7 @@ OUTSIDE = {"CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md",
 def on_config(config: Any) -> Any:
     """Make the navigation."""
     reference = [{reference_pages.title(g): f"reference/{g}.md"} for g in reference_pages.groups()]
+    reference.insert(0, {"Command line": "reference/command-line.md"})
     config.nav = contents.navigation(Path(config.docs_dir), reference)
     return config
 
@@ -26,6 +28,7 @@ def on_config(config: Any) -> Any:
 def on_files(files: Files, *, config: Any) -> Files:
     """Add the pages that are made from code."""
     made = {f"reference/{group}.md": reference_pages.page(group) for group in reference_pages.groups()}
+    made["reference/command-line.md"] = command_page.page()
     made |= {page: (ROOT / path).read_text("utf-8") for path, page in OUTSIDE.items() if page != "index.md"}
     for path, text in made.items():
         files.append(File.generated(config, path, content=text))

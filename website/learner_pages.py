@@ -46,16 +46,12 @@ def split(written: str) -> tuple[str, dict[str, str]]:
 def facts(name: str, entry: Entry) -> str:
     """What can be seen at a glance."""
     cls: Any = entry.cls
-    says = {
-        "missing values": cls.missing == "native",
-        "sparse rows": bool(cls.sparse is True),
-        "tensors": cls.tensors,
-        "bounded memory": cls.bounded or "limit_bytes" in inspect.signature(cls).parameters,
-    }
+    bounded = cls.bounded or "limit_bytes" in inspect.signature(cls).parameters
     chips = [
-        f'<span class="{"yes" if yes else "no"}">{what}</span>'
-        for what, yes in says.items()
-        if yes or what != "tensors"
+        _chip(cls.missing == "native", "missing values", "no missing values"),
+        _chip(cls.sparse is True, "sparse rows", "no sparse rows"),
+        _chip(cls.tensors, "tensors", ""),
+        _chip(bounded, "bounded memory", "memory grows"),
     ]
     preset = ", ".join(f"{k}={docstrings.default_of(v)}" for k, v in entry.preset.items())
     return (
@@ -154,6 +150,10 @@ def size(number: int) -> str:
 def _measured_cells(found: dict[str, Any], name: str) -> str:
     got = found.get("learners", {}).get(name)
     return f"{rate(got['rows_per_second'])} | {size(got['bytes'])}" if got else "|"
+
+
+def _chip(yes: bool, good: str, bad: str) -> str:
+    return f'<span class="yes">{good}</span>' if yes else f'<span class="no">{bad}</span>' if bad else ""
 
 
 def _yes(value: bool) -> str:
