@@ -70,7 +70,7 @@ def test_the_same_again_runs_nothing(found: tuple[Reproduction, Path], monkeypat
     [
         ({"scale": "tiny"}, "scale must be one of smoke, small, full, got 'tiny'"),
         ({"scale": "smal"}, "did you mean 'small'"),
-        ({"jobs": 0}, "jobs must lie in [[]1, ∞[)], got 0"),
+        ({"jobs": 0}, r"jobs must lie in \[1, ∞\), got 0"),
     ],
 )
 def test_bad_input(options: dict[str, object], sentence: str) -> None:

@@ -124,5 +124,5 @@ def test_a_shorter_period() -> None:
 def test_a_period_for_what_has_none() -> None:
     with pytest.raises(ValueError, match="period must be None for RTG"):
         paper_stream("RTG", period=10)
-    with pytest.raises(ValueError, match="period must lie in [[]1, ∞[)], got 0"):
+    with pytest.raises(ValueError, match=r"period must lie in \[1, ∞\), got 0"):
         paper_stream("AGR_a", period=0)

@@ -16,7 +16,7 @@ from thalweg.evaluate.table import Table
 from thalweg.papers.plan import PaperTable, Published
 
 UNITS = {"accuracy": "accuracy in per cent", "error": "error in per cent", "time": "CPU µs per record",
-         "memory": "kB of model at the end"}  # fmt: skip
+         "memory": "kB of model at the end", "answer": "CPU µs of an answer", "index": "kB of index"}  # fmt: skip
 COLUMNS = ("table", "stream", "learner", "published", "ours")
 Numbers = Mapping[tuple[str, str], float]
 """By row and learner."""

@@ -18,6 +18,7 @@ from thalweg.comparison.workers import Event
 from thalweg.core import params
 from thalweg.core.names import parse
 from thalweg.evaluate.result import Result
+from thalweg.papers.answering import answer_costs
 from thalweg.papers.beside import COLUMNS, Beside, published_numbers
 from thalweg.papers.claims import Verdict, judge
 from thalweg.papers.plan import SCALES, PaperTable, Plan, Scale, check_name, read_plan, read_published
@@ -132,7 +133,7 @@ def reproduce(
                     on_plan=on_plan, on_event=on_event,
                 )  # fmt: skip
             comparisons[table.name] = done[grid]
-            numbers = _ours(table, rows, done[grid])
+            numbers = _ours(table, rows, done[grid], limit)
         printed = read_published(paper, table.published) if table.published else {}
         tables.append(Beside(table, tuple(rows), numbers, published_numbers(table, printed, rows)))
     command = f"thalweg paper {paper} --scale {scale}"
@@ -166,12 +167,14 @@ def _absent(stream: str) -> str:
     return f"{name} is not in the folder that THALWEG_DATA names: {way}"
 
 
-def _ours(table: PaperTable, rows: Mapping[str, list[str]], found: Comparison) -> dict[tuple[str, str], float]:
+def _ours(
+    table: PaperTable, rows: Mapping[str, list[str]], found: Comparison, limit: int | None
+) -> dict[tuple[str, str], float]:
     """Pick the table's quantity from the runs: the mean over seeds, then over the streams of a row."""
     numbers = {}
     for row, streams in rows.items():
         for learner in table.learners:
-            values = [_value(table, found, learner, stream) for stream in streams]
+            values = [_value(table, found, learner, stream, limit) for stream in streams]
             numbers[row, learner] = fmean(values)
         if table.relative_to:
             by = numbers[row, table.relative_to]
@@ -179,10 +182,12 @@ def _ours(table: PaperTable, rows: Mapping[str, list[str]], found: Comparison) -
     return numbers
 
 
-def _value(table: PaperTable, found: Comparison, learner: str, stream: str) -> float:
+def _value(table: PaperTable, found: Comparison, learner: str, stream: str, limit: int | None) -> float:
     runs = found.of(learner, stream)
     if not runs or found.failed(learner, stream):
         return math.nan
+    if table.measure in ("answer", "index"):
+        return answer_costs(found.learners[learner], stream, limit)[table.measure == "index"]
     return fmean(_MEASURES[table.measure](run) for run in runs)
 
 
