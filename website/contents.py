@@ -1,6 +1,6 @@
 """The table of contents: what stands where on the site. A page that is missing in docs/ is left out."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -42,8 +42,22 @@ FAMILIES = {
     "Baselines": ("", ("naive-bayes", "majority", "no-change")),
 }
 """Families of learners: the page about all of them, and their names, what to try first first."""
-RESULTS = {"The papers' tables": "results.md", "Performance": "performance.md"}
+RESULTS = {
+    "The papers' tables": "results.md",
+    "Performance": "performance.md",
+    "How it is measured": "benchmarks.md",
+}
 PROJECT = {"How it was decided": "decisions", "Contributing": "contributing.md", "Changes": "changelog.md"}
+PAPERS = ("sdf", "csknn", "abacoc", "ckdt", "etree")
+OUTSIDE = {
+    "contributing.md": "CONTRIBUTING.md",
+    "changelog.md": "CHANGELOG.md",
+    "benchmarks.md": "benchmarks/README.md",
+    "experiments/index.md": "experiments/README.md",
+    **{f"experiments/{paper}.md": f"experiments/{paper}/README.md" for paper in PAPERS},
+    **{f"experiments/{paper}-report.md": f"experiments/{paper}/results/report.md" for paper in PAPERS},
+}
+"""Pages of the site that lie elsewhere in the repository."""
 
 
 def family_of(learner: str) -> str:
@@ -51,7 +65,7 @@ def family_of(learner: str) -> str:
     return next(family for family, (_, names) in FAMILIES.items() if learner in names)
 
 
-def navigation(docs: Path, reference: list[dict[str, str]]) -> list[dict[str, Any]]:
+def navigation(docs: Path, reference: list[dict[str, str]], outside: Collection[str]) -> list[dict[str, Any]]:
     """What mkdocs calls nav. Whatever lies in docs/ and is named nowhere above comes last, under "More"."""
     shown = set()
 
@@ -59,7 +73,7 @@ def navigation(docs: Path, reference: list[dict[str, str]]) -> list[dict[str, An
         for title, page in pages.items():
             if (docs / page).is_dir():
                 yield {title: [f"{page}/{path.name}" for path in sorted((docs / page).glob("*.md"))]}
-            elif (docs / page).exists() and page not in shown:
+            elif ((docs / page).exists() or page in outside) and page not in shown:
                 shown.add(page)
                 yield {title: page}
 
@@ -72,10 +86,10 @@ def navigation(docs: Path, reference: list[dict[str, str]]) -> list[dict[str, An
         "Start": [{"thalweg": "index.md"}, *there(START)],
         "Guides": list(there(GUIDES)),
         "Learners": ["learners/index.md", *families()],
-        "Results": list(there(RESULTS)),
+        "Results": [*there(RESULTS), {"Experiments": [page for page in outside if page.startswith("experiments/")]}],
         "Reference": ["reference/index.md", *reference],
     }
-    project = [*there(PROJECT), {"Contributing": "contributing.md"}, {"Changes": "changelog.md"}]
+    project = list(there(PROJECT))
     more = [path.name for path in sorted(docs.glob("*.md")) if path.name not in {*shown, "index.md"}]
     sections["Project"] = [*project, *more]
     return [{title: pages} for title, pages in sections.items() if pages]

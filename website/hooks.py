@@ -13,23 +13,22 @@ import reference_pages
 from thalweg.registry import LEARNERS
 
 ROOT = Path(__file__).resolve().parents[1]
-OUTSIDE = {"CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md", "README.md": "index.md"}
-"""Pages in the root of the repository, and what they are called on the site."""
+OUTSIDE = {page: path for page, path in contents.OUTSIDE.items() if (ROOT / path).exists()}
 
 
 def on_config(config: Any) -> Any:
     """Make the navigation."""
     reference = [{reference_pages.title(g): f"reference/{g}.md"} for g in reference_pages.groups()]
     reference.insert(0, {"Command line": "reference/command-line.md"})
-    config.nav = contents.navigation(Path(config.docs_dir), reference)
+    config.nav = contents.navigation(Path(config.docs_dir), reference, OUTSIDE)
     return config
 
 
 def on_files(files: Files, *, config: Any) -> Files:
-    """Add the pages that are made from code."""
+    """Add the pages that are made from code, and those that lie outside docs/."""
     made = {f"reference/{group}.md": reference_pages.page(group) for group in reference_pages.groups()}
     made["reference/command-line.md"] = command_page.page()
-    made |= {page: (ROOT / path).read_text("utf-8") for path, page in OUTSIDE.items() if page != "index.md"}
+    made |= {page: (ROOT / path).read_text("utf-8") for page, path in OUTSIDE.items()}
     for path, text in made.items():
         files.append(File.generated(config, path, content=text))
     return files
@@ -44,19 +43,16 @@ def on_page_markdown(markdown: str, *, page: Any, config: Any, files: Files) -> 
         markdown = reference_pages.index(markdown)
     elif path.startswith("learners/") and Path(path).stem in LEARNERS:
         markdown = learner_pages.page(Path(path).stem, markdown, docs)
-    here = ROOT if path in OUTSIDE.values() and path != "index.md" else (docs / path).parent
-    return re.sub(r"\[([^\]]+)\]\(([^)\s#:]+)(#[^)]*)?\)", lambda m: _rewritten(m, here, docs, path), markdown)
+    home = (ROOT / OUTSIDE[path] if path in OUTSIDE else docs / path).parent
+    up = "../" * path.count("/")
 
+    def led(match: re.Match[str]) -> str:
+        """A link within docs/ stays as it is; any other leads to the page on the site, or becomes plain words."""
+        words, target, anchor = match[1], (home / match[2]).resolve(), match[3] or ""
+        if target.is_relative_to(docs) and home.is_relative_to(docs):
+            return words if target.is_dir() else match[0]
+        pages = {ROOT / outside: inside for inside, outside in OUTSIDE.items()} | {ROOT / "README.md": "index.md"}
+        inside = target.relative_to(docs).as_posix() if target.is_relative_to(docs) else pages.get(target)
+        return f"[{words}]({up}{inside}{anchor})" if inside and not target.is_dir() else words
 
-def _rewritten(match: re.Match[str], here: Path, docs: Path, page: str) -> str:
-    """A link as the site needs it."""
-    target = (here / match[2]).resolve()
-    depth = "../" * page.count("/")
-    if target.is_relative_to(docs):
-        if here == ROOT:
-            inside = target.relative_to(docs).as_posix()
-            return f"[{match[1]}]({inside}{match[3] or ''})" if target.is_file() else f"{match[1]}"
-        return match[0] if not target.is_dir() else match[1]
-    if target.parent == ROOT and target.name in OUTSIDE:
-        return f"[{match[1]}]({depth}{OUTSIDE[target.name]})"
-    return match[1]
+    return re.sub(r"\[([^\]]+)\]\(([^)\s#:]+)(#[^)]*)?\)", led, markdown)

@@ -134,7 +134,7 @@ def costs(docs: Path) -> dict[str, Any]:
 def rate(number: float) -> str:
     """Two digits that count: 12,000 and 1.3 million."""
     if number >= 1_000_000:
-        return f"{number / 1_000_000:.1f} million"
+        return f"{number / 1_000_000:.1f}\u00a0million"
     digits = len(str(int(number)))
     return f"{round(number, 2 - digits):,}"
 
@@ -143,8 +143,8 @@ def size(number: int) -> str:
     """Bytes for people."""
     for unit, factor in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
         if number >= factor:
-            return f"{number / factor:.{1 if number / factor < 10 else 0}f} {unit}"
-    return f"{number} bytes"
+            return f"{number / factor:.{1 if number / factor < 10 else 0}f}\u00a0{unit}"
+    return f"{number}\u00a0bytes"
 
 
 def _measured_cells(found: dict[str, Any], name: str) -> str:
