@@ -40,6 +40,10 @@ def blocks(found: Reproduction) -> Iterator[Block]:
     yield "code", found.command
     about = found.about()
     facts = {"commit": about["commit"] or "not known", "date": about["date"], **about["made_with"]}
+    if about["runs_kept_from_before"]:
+        facts["runs"] = (
+            f"{about['runs']}; kept from before, perhaps of an earlier commit: {about['runs_kept_from_before']}"
+        )
     facts["CPU time"] = f"{about['cpu_seconds'] / 60:.1f} minutes"
     yield Table(("what", "which"), [(name, str(value)) for name, value in facts.items() if value])
 

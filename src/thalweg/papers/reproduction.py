@@ -40,6 +40,8 @@ class Reproduction:
     """Rows that were not run, and why."""
     command: str
     """What to type to have this again."""
+    kept: int = 0
+    """How many runs were there already, and may have been made from an earlier commit."""
 
     @property
     def failures(self) -> dict[str, str]:
@@ -66,6 +68,7 @@ class Reproduction:
         found = next(iter(self.comparisons.values()), None)
         return {
             "paper": self.plan.name, "scale": self.scale, "command": self.command, "commit": commit(),
+            "runs": len(self.runs()), "runs_kept_from_before": self.kept,
             "date": datetime.now(UTC).date().isoformat(), "made_with": found.made_with() if found else {},
             "cpu_seconds": round(sum(line.get("cpu_seconds") or 0.0 for line in self.runs()), 1),
             "not_available": dict(self.unavailable), "failures": self.failures,
@@ -113,6 +116,14 @@ def reproduce(
     size = plan.scales[scale]  # type: ignore[index]
     tables, comparisons, unavailable = [], {}, dict(plan.missing)
     done: dict[str, Comparison] = {}  # tables of one grid: it is run once
+    kept = 0
+
+    def tell(event: Event) -> None:
+        nonlocal kept
+        kept += event.kept
+        if on_event is not None:
+            on_event(event)
+
     for table in plan.tables:
         rows = _rows(table, size)
         for row, streams in list(rows.items()):
@@ -130,14 +141,14 @@ def reproduce(
                     on_table(table, learners, streams)
                 done[grid] = compare(
                     learners, on=streams, seeds=size.seeds, limit=limit, jobs=jobs, folder=folder, fresh=fresh,
-                    on_plan=on_plan, on_event=on_event,
+                    on_plan=on_plan, on_event=tell,
                 )  # fmt: skip
             comparisons[table.name] = done[grid]
             numbers = _ours(table, rows, done[grid], limit)
         printed = read_published(paper, table.published) if table.published else {}
         tables.append(Beside(table, tuple(rows), numbers, published_numbers(table, printed, rows)))
     command = f"thalweg paper {paper} --scale {scale}"
-    return Reproduction(plan, scale, tuple(tables), comparisons, unavailable, command)
+    return Reproduction(plan, scale, tuple(tables), comparisons, unavailable, command, kept)
 
 
 def _rows(table: PaperTable, size: Scale) -> dict[str, list[str]]:
