@@ -3,6 +3,7 @@
 import importlib.util
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -123,3 +124,18 @@ def test_no_python_is_shown_as_a_quotation(site: Path) -> None:
     """An example that was not fenced would be three nested quotations."""
     for page in (site / "reference").glob("*.html"):
         assert "<blockquote>" not in page.read_text("utf-8"), page.name
+
+
+@pytest.mark.skipif(shutil.which("chromium") is None, reason="needs Chromium")
+def test_a_browser_shows_it_without_complaint(site: Path, tmp_path: Path) -> None:
+    """Opened from a folder, with no network; the search finds something there, too."""
+    flags = ["--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path}", "--virtual-time-budget=5000"]
+    offline = ["--host-resolver-rules=MAP * ~NOTFOUND", "--enable-logging=stderr", "--dump-dom"]
+    for page, expected in (
+        ("index.html?q=adaptive+forest", "md-search-result__item"),
+        ("learners/arf.html", "weighted_vote"),
+    ):
+        command = ["chromium", *flags, *offline, f"file://{site}/{page}"]
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+        assert "CONSOLE" not in done.stderr, done.stderr
+        assert expected in done.stdout
