@@ -40,8 +40,10 @@ def table(paper: str, name: str) -> Table:
 def runs() -> Table:
     """Tabulate how the results were made."""
     rows = []
-    for paper in NAMES:
-        about = json.loads((ROOT / "experiments" / paper / "results" / "about.json").read_text("utf-8"))
+    for path in (ROOT / "experiments" / paper / "results" / "about.json" for paper in NAMES):
+        if not path.exists():
+            continue
+        about = json.loads(path.read_text("utf-8"))
         made = about["made_with"]
         with_what = f"Python {made['python']}, NumPy {made['numpy']}"
         rows.append(
