@@ -20,7 +20,7 @@ class TensorBuffer:
 
     >>> buffer = TensorBuffer(2)
     >>> for i in range(3):
-    ...     buffer.add(np.full((1, 2, 2), i), label=0, weight=1.0, number=i)
+    ...     buffer.add(np.full((1, 2, 2), float(i)), label=0, weight=1.0, number=i)
     >>> len(buffer), buffer.tensors[:, 0, 0].tolist()
     (2, [1.0, 2.0])
     """

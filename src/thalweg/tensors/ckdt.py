@@ -171,7 +171,7 @@ class CKDT(TensorTree):
         >>> rng = np.random.default_rng(1)
         >>> y = rng.integers(0, 2, 400)
         >>> X = rng.gamma(np.where(y == 1, 3.0, 0.5)[:, None, None], size=(400, 8, 8))
-        >>> reasons = CKDT().partial_fit(X, y).explain(X[0])
+        >>> reasons = CKDT(append_norm=False).partial_fit(X, y).explain(X[0])
         >>> reasons[0].feature.startswith("landmark"), reasons[0].modes.shape
         (True, (2,))
         """
