@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from thalweg import SubspaceForest, SubspaceTree
+from thalweg import SimTensor, SubspaceForest, SubspaceTree
 from thalweg.tensors.elders import Elder, rename, symmetries
 from thalweg.tensors.front import Front
 from thalweg.tensors.patches import PatchFeatures
@@ -260,3 +260,11 @@ def test_a_rehearsal_changes_nothing(digits):
 def test_the_shortest_warmup(digits):
     P = small(warmup=8).test_then_train(digits[0][:200], digits[1][:200])
     np.testing.assert_allclose(P[1:].sum(axis=1), 1.0)
+
+
+def test_tensors_too_large_to_write_out_are_refused():
+    chunk = SimTensor(order=3, size=100).read(2)
+    for cls in (SubspaceTree, SubspaceForest):
+        learner = cls().declare(SimTensor(order=3, size=100).schema)
+        with pytest.raises(ValueError, match=r"at most 100000 values for Subspace.*, got tensors of shape"):
+            learner.partial_fit(chunk.X, chunk.y)

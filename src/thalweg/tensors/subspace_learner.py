@@ -1,5 +1,6 @@
 """What subspace trees and forests share: tensors to residuals, residuals to trees, a new start at a drift."""
 
+import math
 from abc import abstractmethod
 from typing import Any
 
@@ -14,6 +15,7 @@ from thalweg.detectors.detector import Detector
 from thalweg.jit.random import seeded
 from thalweg.tensors import subspace_jit as jit
 from thalweg.tensors.elders import Elder
+from thalweg.tensors.forms import LARGEST_FULL
 from thalweg.tensors.front import Front
 from thalweg.tensors.learner import Shape, TensorClassifier, check_shape
 from thalweg.tensors.patches import PatchFeatures, has_patches
@@ -107,7 +109,11 @@ class SubspaceLearner(TensorClassifier):
     # -- what a learner writes ----------------------------------------------------------------------------------------
 
     def _start(self, schema: Schema) -> None:
-        self._take(self._begin(schema))
+        shape = self._begin(schema)
+        if math.prod(shape) > LARGEST_FULL:
+            name, most = type(self).__name__, LARGEST_FULL
+            raise ValueError(f"X must hold tensors of at most {most} values for {name}, got tensors of shape {shape}")
+        self._take(shape)
         self._own = {
             "head": np.zeros(5, dtype=np.int64), "gauge": np.zeros(jit.GAUGE), "drift": _fresh(self.drift),
             "typical": np.zeros(0),
