@@ -1,6 +1,7 @@
 """The commands that take a saved model, as a person types them."""
 
 import io
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,8 @@ import thalweg
 from thalweg import Agrawal, ChunkEnsemble, HoeffdingTree, MajorityClass, OnlineBagging
 from thalweg.index.report import describe_index, draw_records
 from thalweg.serve.answers import stream_records, write_answers
+
+Run = Callable[..., tuple[int, str, str]]
 
 
 @pytest.fixture
@@ -44,7 +47,9 @@ def expected(model: Path, records: pa.Table) -> tuple[list[object], np.ndarray]:
 
 
 @pytest.mark.parametrize("kind", ["csv", "csv.gz", "tsv", "parquet", "arrow", "-", "-.tsv"])
-def test_records_without_labels(run, model: Path, kind: str, tmp_path: Path, monkeypatch) -> None:  # type: ignore[no-untyped-def]
+def test_records_without_labels(
+    run: Run, model: Path, kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     records = table(20_000 if kind == "csv" else 500)
     extra = records.append_column("a comment", pa.array(["so, so"] * len(records)))  # more than the model knows
     path, words = tmp_path / f"records.{kind.strip('-.') or 'csv'}", []
@@ -71,7 +76,7 @@ def test_records_without_labels(run, model: Path, kind: str, tmp_path: Path, mon
     assert np.array_equal(np.stack([answers["p(0)"], answers["p(1)"]], axis=1), proba)
 
 
-def test_a_stream_to_standard_output(run, model: Path) -> None:  # type: ignore[no-untyped-def]
+def test_a_stream_to_standard_output(run: Run, model: Path) -> None:
     code, out, err = run("predict", model, "agrawal(seed=7)", "--limit", 10_000, "--proba")
     assert (code, err) == (0, "")
     header, *lines = out.splitlines()
@@ -81,7 +86,7 @@ def test_a_stream_to_standard_output(run, model: Path) -> None:  # type: ignore[
     assert [line.split(",")[0] for line in lines] == [str(v) for v in tree.predict(chunk.X).tolist()]
 
 
-def test_words_are_known_by_name_not_by_code(run, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+def test_words_are_known_by_name_not_by_code(run: Run, tmp_path: Path) -> None:
     learned, asked = tmp_path / "learned.csv", tmp_path / "asked.csv"
     learned.write_text("colour,class\n" + "red,warm\nblue,cold\n" * 50, "utf-8")
     asked.write_text("colour,class\n" + "blue,?\nred,?\ngreen,?\n", "utf-8")
@@ -102,7 +107,7 @@ def test_sparse_rows_for_a_model_that_takes_dense_ones(tmp_path: Path) -> None:
     assert (tmp_path / "a.csv").read_text("utf-8").split()[1:] == [str(v) for v in bayes.predict(rows.toarray())]
 
 
-def test_what_cannot_be_predicted_is_one_sentence(run, model: Path, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+def test_what_cannot_be_predicted_is_one_sentence(run: Run, model: Path, tmp_path: Path) -> None:
     good, bad, other = tmp_path / "good.csv", tmp_path / "bad.csv", tmp_path / "other.csv"
     records = table(20)
     arrow_csv.write_csv(records, good)
@@ -131,7 +136,7 @@ def test_what_cannot_be_predicted_is_one_sentence(run, model: Path, tmp_path: Pa
     assert not (tmp_path / "a.csv").exists()
 
 
-def test_index_says_what_the_rules_are_like(run, model: Path, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+def test_index_says_what_the_rules_are_like(run: Run, model: Path, tmp_path: Path) -> None:
     code, out, err = run("index", model)
     assert (code, err) == (0, "")
     for word in ("1 tree,", "of 9 features", "linear-rules", "e-tree", "bitmap", "compiled-trees", "auto chooses"):

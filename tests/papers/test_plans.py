@@ -24,7 +24,7 @@ def texts(given: str | list[str]) -> list[str]:
 @pytest.mark.parametrize(("name", "scale"), EVERY)
 def test_learners_and_streams_are_known_at_every_scale(name: str, scale: str) -> None:
     plan = read_plan(name)
-    size = plan.scales[scale]  # type: ignore[index]
+    size = plan.scales[scale]
     for table in plan.tables:
         for text in table.learners.values():
             make_learner(text.format_map(size.values), seed=1)
@@ -56,7 +56,7 @@ def test_rows_columns_and_claims_name_what_is_there(name: str) -> None:
 def test_without_data_there_is_a_synthetic_part(scale: str) -> None:
     for name in NAMES:
         plan = read_plan(name)
-        size = plan.scales[scale]  # type: ignore[index]
+        size = plan.scales[scale]
         generated = [
             row
             for row, given in plan.tables[0].rows.items()

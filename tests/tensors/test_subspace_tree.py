@@ -1,5 +1,7 @@
 """Subspace trees and forests on the digits: accuracy, drifts, chunks, states, shapes and bad input."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 
@@ -60,7 +62,7 @@ def test_chunks_and_states_change_no_bit(digits, cls):
     """Through the first rows, three fronts, a drift, old knowledge taken up again, and trees begun twice."""
     X, y = drifting(digits, "rotate", 500)
     X, y = X[:900], y[:900]
-    make = lambda: small(cls, **({"size": 3} if cls is SubspaceForest else {}))  # noqa: E731
+    make = partial(small, cls, **({"size": 3} if cls is SubspaceForest else {}))
     whole = make()
     P = whole.test_then_train(X, y)
     assert whole.n_drifts >= 1

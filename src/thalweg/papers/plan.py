@@ -95,7 +95,7 @@ class Plan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     title: str
     reference: str
     tables: tuple[PaperTable, ...]
-    scales: dict[Literal["smoke", "small", "full"], Scale]
+    scales: dict[str, Scale]
     claims: tuple[Claim, ...] = ()
     missing: dict[str, str] = {}
     """Rows of the paper's tables that cannot be run at all, and why."""

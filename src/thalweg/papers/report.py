@@ -18,7 +18,7 @@ Block = str | Table | Ranking | tuple[str, str]
 
 def blocks(found: Reproduction) -> Iterator[Block]:
     """Give the parts of the report, in order."""
-    scale = found.plan.scales[found.scale]  # type: ignore[index]
+    scale = found.plan.scales[found.scale]
     yield f"{found.plan.reference}"
     yield (
         f"Made by the command below at scale {found.scale}. {scale.says} Every record is predicted before its label is "

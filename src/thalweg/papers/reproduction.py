@@ -113,7 +113,7 @@ def reproduce(
     plan = read_plan(paper)
     check_name("scale", scale, SCALES)
     params.whole("jobs", jobs, least=1)
-    size = plan.scales[scale]  # type: ignore[index]
+    size = plan.scales[scale]
     tables, comparisons, unavailable = [], {}, dict(plan.missing)
     done: dict[str, Comparison] = {}  # tables of one grid: it is run once
     kept = 0

@@ -7,19 +7,17 @@ from numpy.typing import NDArray
 
 from thalweg.core import params
 from thalweg.core.classifier import Floats, Ints
-from thalweg.core.door import Rows
 from thalweg.core.protocols import State
 from thalweg.core.schema import Schema
-from thalweg.core.steps import unroll
 from thalweg.core.tables import prefixed, sound, under
 from thalweg.detectors.adwin import ADWIN
 from thalweg.tensors.buffer import TensorBuffer
+from thalweg.tensors.by_blocks import BlockClassifier, shares
 from thalweg.tensors.ckdt import draw
 from thalweg.tensors.drift import TensorDriftDetector
 from thalweg.tensors.features import ChordalFeatures
 from thalweg.tensors.forms import Tensors
-from thalweg.tensors.learner import Shape, TensorClassifier, check_shape
-from thalweg.tensors.tree import BLOCK, shares
+from thalweg.tensors.learner import Shape, check_shape
 from thalweg.trees.binned import BinnedTrees
 from thalweg.trees.binned import check as check_tree
 
@@ -34,11 +32,10 @@ FAST, SLOW = 1.0 / 64.0, 1.0 / 1024.0
 """What one tensor counts in the errors of the forest, the recent ones and those for comparison."""
 LEARNED, ALERTED, BUILDS, RESTARTS = range(4)
 _MARKS = 4
-_NOTHING, _WEIGHTLESS = np.zeros(0, dtype=np.int64), np.zeros(0)
 
 
 @final
-class CKDTForest(TensorClassifier):
+class CKDTForest(BlockClassifier):
     """Trees like that of CKDT, bagged: each has its own features, drawn from the landmarks and modes of a common pool.
 
     A tensor is decomposed once, and compared with the ``pool`` landmarks, of which there are two halves: the
@@ -140,25 +137,17 @@ class CKDTForest(TensorClassifier):
 
     # -- the stream ---------------------------------------------------------------------------------------------------
 
-    def _play(self, X: Rows, y: Ints, w: Floats, events: Ints, out: Floats, known: int) -> None:
-        self._seen = np.pad(self._seen, (0, len(self._labels) - len(self._seen)))
-        for first in range(0, len(events), BLOCK):
-            rows, order, asked = unroll(events[first : first + BLOCK])
-            learned = np.zeros(len(rows), dtype=np.bool_)
-            learned[~order[order < 0]] = True
-            said = np.zeros((len(rows), len(self._labels)))
-            codes, weights = (y[rows], w[rows]) if learned.any() else (_NOTHING, _WEIGHTLESS)
-            tensors, at = self._tensors(X[rows]), 0
-            while at < len(rows):
-                here = slice(at, at + self._stretch(learned[at:], codes[at:], known))
-                part = tensors[here]
-                vote = self._vote if self._maps else self._wait
-                known = vote(part, codes[here], weights[here], learned[here], said[here], known)
-                if learned[here].any():
-                    self._tend(part[learned[here]])
-                at = here.stop
-            if len(asked):
-                out[rows[asked]] = said[asked]
+    def _play_block(self, X: Tensors, y: Ints, w: Floats, learned: NDArray[np.bool_], said: Floats, known: int) -> int:
+        at = 0
+        while at < len(X):
+            here = slice(at, at + self._stretch(learned[at:], y[at:], known))
+            part = X[here]
+            vote = self._vote if self._maps else self._wait
+            known = vote(part, y[here], w[here], learned[here], said[here], known)
+            if learned[here].any():
+                self._tend(part[learned[here]])
+            at = here.stop
+        return known
 
     def _stretch(self, learned: NDArray[np.bool_], y: Ints, known: int) -> int:
         """How many tensors to go on with before a class is new, or the trees are looked at or built."""

@@ -8,16 +8,15 @@ from numpy.typing import NDArray
 
 from thalweg.core import params
 from thalweg.core.classifier import Floats, Ints
-from thalweg.core.door import Rows
 from thalweg.core.protocols import State
 from thalweg.core.schema import Schema
-from thalweg.core.steps import unroll
 from thalweg.core.tables import prefixed, sound, under
 from thalweg.detectors.adwin import ADWIN
 from thalweg.tensors.buffer import TensorBuffer
+from thalweg.tensors.by_blocks import NOTHING, WEIGHTLESS, BlockClassifier, shares
 from thalweg.tensors.drift import TensorDriftDetector
 from thalweg.tensors.forms import Tensors
-from thalweg.tensors.learner import Shape, TensorClassifier, check_shape
+from thalweg.tensors.learner import Shape, check_shape
 from thalweg.tensors.mapped import MappedTree
 from thalweg.tensors.maps import TensorMap
 from thalweg.trees.binned import BinnedTrees
@@ -33,16 +32,13 @@ PRESETS: dict[str, dict[str, Any]] = {
         "features": "kernel", "rank": "numerical", "append_norm": False,
     },
 }  # fmt: skip
-BLOCK = 256
-"""So many events go together, at most. It changes nothing but the time."""
 LEARNED, CALM, REFILLING, BUILDS, BORN, WINS, LOSSES = range(7)
 _MARKS = 7
 LONGEST_TRIAL = 2_000
 """After so many tensors a new tree that has not shown itself better is given up."""
-_NOTHING, _WEIGHTLESS = np.zeros(0, dtype=np.int64), np.zeros(0)
 
 
-class TensorTree(TensorClassifier):
+class TensorTree(BlockClassifier):
     """What CKDT and the learners it is compared with share; they differ in how a tensor becomes features.
 
     The first ``window`` tensors are kept; the most frequent class answers meanwhile. Then the features are fixed, and a
@@ -137,18 +133,6 @@ class TensorTree(TensorClassifier):
             leaf=self._chosen("leaf"), max_leaves=self.max_leaves,
         )  # fmt: skip
 
-    def _play(self, X: Rows, y: Ints, w: Floats, events: Ints, out: Floats, known: int) -> None:
-        self._seen = np.pad(self._seen, (0, len(self._labels) - len(self._seen)))
-        for first in range(0, len(events), BLOCK):
-            rows, order, asked = unroll(events[first : first + BLOCK])
-            learned = np.zeros(len(rows), dtype=np.bool_)
-            learned[~order[order < 0]] = True
-            said = np.zeros((len(rows), len(self._labels)))
-            codes, weights = (y[rows], w[rows]) if learned.any() else (_NOTHING, _WEIGHTLESS)
-            known = self._play_block(self._tensors(X[rows]), codes, weights, learned, said, known)
-            if len(asked):
-                out[rows[asked]] = said[asked]
-
     def _play_block(self, X: Tensors, y: Ints, w: Floats, learned: NDArray[np.bool_], said: Floats, known: int) -> int:
         """Predict each tensor; learn it right then if it is to be learned. Gives how many classes are known then."""
         if not learned.any():
@@ -158,7 +142,7 @@ class TensorTree(TensorClassifier):
         other = np.zeros((1, said.shape[1]))
         for i in range(len(X)):
             here = slice(i, i + 1)
-            label, weight = (y[here], w[here]) if learned[i] else (_NOTHING, _WEIGHTLESS)
+            label, weight = (y[here], w[here]) if learned[i] else (NOTHING, WEIGHTLESS)
             if self._model is None:
                 said[i, :known] = shares(self._seen[:known])
             for model, answer in ((self._model, said[here]), (self._trial if learned[i] else None, other)):
@@ -184,7 +168,7 @@ class TensorTree(TensorClassifier):
             said[:, :known] = shares(self._seen[:known])
         else:
             F = self._model.features(X, np.zeros(len(X), dtype=np.bool_))
-            self._model.trees.play(F, _NOTHING, _WEIGHTLESS, np.arange(len(F)), said, known)
+            self._model.trees.play(F, NOTHING, WEIGHTLESS, np.arange(len(F)), said, known)
 
     def _watch(self, tensor: Tensors, label: int, weight: float, wrong: bool) -> bool:
         """Look at a tensor that has been learned. Is it time to build anew?"""
@@ -286,13 +270,3 @@ class TensorTree(TensorClassifier):
         """Refuse notes on a model that ``_fit`` could not have given."""
         if notes:
             raise ValueError(f"its notes hold {', '.join(notes)}")
-
-
-def shares(seen: Floats) -> Floats:
-    """Give the shares of the classes; all the same before the first.
-
-    >>> shares(np.array([1.0, 3.0])).tolist(), shares(np.zeros(2)).tolist()
-    ([0.25, 0.75], [0.5, 0.5])
-    """
-    total = float(seen.sum())
-    return seen / total if total > 0.0 else np.full(len(seen), 1.0 / max(1, len(seen)))
