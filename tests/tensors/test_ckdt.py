@@ -7,6 +7,7 @@ from thalweg import CKDT, LRTCR, LRTD, MDDT, OPOR, CKDTForest, CPTensors, Schema
 from thalweg.tensors.buffer import TensorBuffer
 from thalweg.tensors.ckdt import draw
 from thalweg.tensors.features import ChordalFeatures
+from thalweg.tensors.forest_jit import DOUBT, vote
 from thalweg.tensors.tree import REFILLING
 from twins.ckdt import PlainCKDT
 
@@ -327,3 +328,18 @@ def test_a_state_of_tensors_of_another_shape_is_refused():
     for part in ("model.", "drift.", "model.notes."):
         with pytest.raises(ValueError, match=r"of dense tensors of shape \(5, 6\)"):
             CKDT(**SMALL).restore({name: other[name] if name.startswith(part) else one[name] for name in one})
+
+
+def test_the_forest_votes_by_a_weighted_geometric_mean() -> None:
+    """Of three members over two known classes of three; a class to come gets nothing, whatever they say of it."""
+    rng = np.random.default_rng(1)
+    opinions, weights = rng.dirichlet(np.ones(3), size=(3, 5)), np.array([0.9, 0.5, 0.1])
+    opinions[0, 2] = [1.0, 0.0, 0.0]
+    for i in range(5):
+        said = np.zeros(3)
+        vote(opinions, i, weights, 2, said)
+        want = np.prod((opinions[:, i, :2] + DOUBT) ** (weights / weights.sum())[:, None], axis=0)
+        np.testing.assert_allclose(said, [*(want / want.sum()), 0.0], rtol=1e-13)
+    none = np.zeros(3)
+    vote(opinions, 0, np.zeros(3), 2, none)
+    assert none.tolist() == [0.5, 0.5, 0.0]

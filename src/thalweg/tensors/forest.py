@@ -16,6 +16,7 @@ from thalweg.tensors.by_blocks import BlockClassifier, shares
 from thalweg.tensors.ckdt import draw
 from thalweg.tensors.drift import TensorDriftDetector
 from thalweg.tensors.features import ChordalFeatures
+from thalweg.tensors.forest_jit import vote
 from thalweg.tensors.forms import Tensors
 from thalweg.tensors.learner import Shape, check_shape
 from thalweg.trees.binned import BinnedTrees
@@ -40,15 +41,15 @@ class CKDTForest(BlockClassifier):
 
     A tensor is decomposed once, and compared with the ``pool`` landmarks, of which there are two halves: the
     members 0, 2, 4, … draw from one, the others from the other. A member learns each tensor with a weight from
-    Poisson(rate); the vote of each counts by its accuracy over the last 500 tensors or so. A member whose errors
-    rise (ADWIN) begins anew with the last ``window`` tensors. When the tensors change (TensorDriftDetector) and the
-    errors of the forest rise within 500 tensors, the half with the worse members is drawn from the new tensors, and
-    its members begin anew; the other half stays until the next drift.
+    Poisson(rate); the vote is the geometric mean of what they say, each counted by its accuracy over the last 500
+    tensors or so. A member whose errors rise (ADWIN) begins anew with the last ``window`` tensors. When the tensors
+    change (TensorDriftDetector) and the errors of the forest rise within 500 tensors, the half with the worse members
+    is drawn from the new tensors, and its members begin anew; the other half stays until the next drift.
 
     size: members. n_landmarks: a member has as many features as so many landmarks give, at most those of its half.
-    features, rank, max_rank, energy, append_norm: see ChordalFeatures. window: tensors before the first landmarks are
-    drawn; the most frequent class answers meanwhile. min_rebuild: tensors that new landmarks are drawn from, at least;
-    not fewer than half of the pool.
+    features, rank, max_rank, energy, append_norm: see ChordalFeatures. window: the latest tensors, which are kept.
+    min_rebuild: tensors that landmarks are drawn from, at least; not fewer than half of the pool. The first half is
+    drawn from so many, and until then the most frequent class answers; the second when the window is full.
     bound, delta, grace_period, tie, leaf, max_leaves: of the trees, see McDiarmidTree. shape: see TensorTree.
 
     >>> rng = np.random.default_rng(1)
@@ -69,7 +70,7 @@ class CKDTForest(BlockClassifier):
         self,
         *,
         size: int = 10,
-        rate: float = 3.0,
+        rate: float = 6.0,
         n_landmarks: int = 20,
         pool: int = 200,
         features: str = "auto",
@@ -135,6 +136,15 @@ class CKDTForest(BlockClassifier):
         """The members that draw from a half of the pool."""
         return range(p, self.size, POOLS)
 
+    def _members(self) -> list[int]:
+        """Those whose half of the pool has been drawn."""
+        return [t for t in range(self.size) if t % POOLS < len(self._maps)]
+
+    @property
+    def _ripe(self) -> tuple[int, ...]:
+        """How many tensors each half of the pool is first drawn from."""
+        return (self.min_rebuild, self.window)
+
     # -- the stream ---------------------------------------------------------------------------------------------------
 
     def _play_block(self, X: Tensors, y: Ints, w: Floats, learned: NDArray[np.bool_], said: Floats, known: int) -> int:
@@ -142,8 +152,8 @@ class CKDTForest(BlockClassifier):
         while at < len(X):
             here = slice(at, at + self._stretch(learned[at:], y[at:], known))
             part = X[here]
-            vote = self._vote if self._maps else self._wait
-            known = vote(part, y[here], w[here], learned[here], said[here], known)
+            answer = self._vote if self._maps else self._wait
+            known = answer(part, y[here], w[here], learned[here], said[here], known)
             if learned[here].any():
                 self._tend(part[learned[here]])
             at = here.stop
@@ -152,8 +162,8 @@ class CKDTForest(BlockClassifier):
     def _stretch(self, learned: NDArray[np.bool_], y: Ints, known: int) -> int:
         """How many tensors to go on with before a class is new, or the trees are looked at or built."""
         most = STRETCH - int(self._marks[LEARNED]) % STRETCH
-        if not self._maps:
-            most = min(most, self.window - len(self._recent))
+        if len(self._maps) < POOLS:
+            most = min(most, self._ripe[len(self._maps)] - len(self._recent))
         places = np.flatnonzero(learned)
         new = np.flatnonzero(y[places] >= known) if len(places) else places
         most = min(most, int(new[0]) + 1) if len(new) else most
@@ -180,28 +190,27 @@ class CKDTForest(BlockClassifier):
         order = np.stack([each, ~each], axis=1).reshape(-1)
         draws = self._draws(len(places))
         opinions = np.zeros((self.size, n, said.shape[1]))
-        for t in range(self.size):
+        for t in self._members():
             weights = np.zeros(n)
             weights[places] = w[places] * draws[:, t] if len(places) else 0.0
             mine = order[(order >= 0) | (np.repeat(weights, 2) > 0.0)]
             self._trees.play(
                 np.ascontiguousarray(F[t % POOLS][:, self._columns[t]]), y, weights, mine, opinions[t], known, t
             )
+        has_voice = np.isin(np.arange(self.size), self._members())
         right = opinions[:, places].argmax(axis=2) == y[places] if len(places) else np.zeros((self.size, 0), dtype=bool)
         at = 0
         for i in range(n):
-            said[i] = (self._accuracy[:, None] * opinions[:, i]).sum(axis=0)
-            total = np.cumsum(said[i])[-1]  # in order, so that zeros of classes to come change nothing
-            said[i] = said[i] / total if total > 0.0 else 0.0
+            vote(opinions, i, self._accuracy * has_voice, known, said[i])
             if learned[i]:
                 wrong = float(said[i].argmax() != y[i])
                 self._accuracy += MEMORY * (right[:, at] - self._accuracy)
-                count = 1 + self._marks[LEARNED] - self.window
+                count = 1 + self._marks[LEARNED] - self.min_rebuild
                 self._errors += np.maximum([FAST, SLOW], 1.0 / count) * (wrong - self._errors)
                 self._keep(X[i : i + 1], int(y[i]), float(w[i]))
                 known, at = max(known, int(y[i]) + 1), at + 1
-        for t, guard in enumerate(self._guards):
-            self._failing[t] |= bool((guard.update_many(1.0 - right[t]) == 2).any())
+        for t in self._members():
+            self._failing[t] |= bool((self._guards[t].update_many(1.0 - right[t]) == 2).any())
         return known
 
     def _features(self, X: Tensors) -> list[Floats]:
@@ -220,12 +229,13 @@ class CKDTForest(BlockClassifier):
     def _tend(self, learned: Tensors) -> None:
         """Draw the first landmarks when it is time; watch the tensors that were learned."""
         marks = self._marks
-        if not self._maps:
-            if len(self._recent) == self.window:
-                self._maps = [self._new_map() for _ in range(POOLS)]
-                for p in range(POOLS):
-                    self._fill(p, self._recent.tensors, self._recent.labels)
-                self._begin_anew(list(range(self.size)))
+        if len(self._maps) < POOLS:
+            while len(self._maps) < POOLS and len(self._recent) >= self._ripe[len(self._maps)]:
+                self._maps.append(self._new_map())
+                p = len(self._maps) - 1
+                self._fill(p, self._recent.tensors, self._recent.labels)
+                self._begin_anew(list(self._of_pool(p)))
+            if len(self._maps) == POOLS:
                 self._detector.reference(self._recent.tensors)
             return
         if marks[ALERTED]:
@@ -335,7 +345,7 @@ class CKDTForest(BlockClassifier):
             raise ValueError("its table 'recent.labels' holds classes that were never seen")
         self._trees.adopt(under("trees", tables))
         states = [state for p in range(POOLS) if (state := under(f"map{p}", tables))]
-        if len(states) != (POOLS if len(self._recent) == self.window else 0):
+        if len(states) != sum(len(self._recent) >= ripe for ripe in self._ripe):
             raise ValueError("it lacks landmarks, or the tensors that they come from")
         for state in states:
             self._maps.append(self._new_map())
@@ -343,5 +353,5 @@ class CKDTForest(BlockClassifier):
             self._refuse_others("map", *self._maps[-1].layout)
         width = min((m.width for m in self._maps), default=0)
         self._columns = sound(tables, "columns", (self.size, None), np.int64, least=0, below=max(1, width))
-        if any(self._trees.n_features(t) != self._columns.shape[1] for t in range(self.size)):
+        if any(self._trees.n_features(t) != self._columns.shape[1] for t in self._members()):
             raise ValueError("its trees are not on the features of its landmarks")
