@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from thalweg import (
+    CKDT,
     SEA,
     AdaptiveRandomForest,
     ChunkEnsemble,
@@ -89,6 +90,7 @@ LEARNERS = {name: partial(small, entry) for name, entry in registry.LEARNERS.ite
     "eager chunks, scikit-learn": lambda: ChunkEnsemble(
         size=3, chunk=70, index="compiled-trees", backend="sklearn", weights="accuracy"
     ),
+    "warm ckdt": lambda: CKDT(route="warm", shape=(-1,), window=20, min_rebuild=12, n_landmarks=5, grace_period=15),
     "vote": lambda: Vote(learners=(HoeffdingTree(**EAGER), NoChange(), MajorityClass()), weights=(2, 1, 1)),
     "eager mcdiarmid tree": lambda: McDiarmidTree(bound="gaussian", delta=0.3, grace_period=10, bins=5, window=20),
     "mcdiarmid tree of the paper": lambda: McDiarmidTree(preset="paper", delta=0.9, tie=0.3, grace_period=15, window=9),

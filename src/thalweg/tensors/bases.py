@@ -8,7 +8,7 @@ sparse ones go through BLAS and LAPACK, and may differ in the last bits between 
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Self, final
 
 import numpy as np
@@ -31,16 +31,19 @@ from thalweg.tensors.forms import (
     shape_of,
     tensors_in,
 )
+from thalweg.tensors.warm import follow, leading
 
-ROUTES = ("auto", "svd", "gram", "randomised")
+ROUTES = ("auto", "svd", "gram", "randomised", "warm")
 LARGE = 200
 """Flattenings whose both sides are longer are sketched."""
 SPARE = 5
-"""Columns of a sketch beyond the rank."""
+"""Columns beyond the rank, of a sketch or a warm start."""
 GRAM_TOL = 1e-7
 """Singular values below this share of the first are noise where they come from a Gram matrix."""
 CLEAR = 1e-2
 """With "auto", a kept singular value below this share of the first is found again by an SVD."""
+SEEN = 0.5
+"""A tensor of which a warm start leads to less than this share of the squares is decomposed from scratch."""
 MANY_COLUMNS = 32
 """CP tensors of a higher rank, such as means of many, go through LAPACK instead of Jacobi's rotations."""
 BLOCK = 64
@@ -235,9 +238,11 @@ class Decomposition(Parametrised):
     ``energy`` of the squares, at most max_rank; or a whole number, as many, if there are. The last two keep at most
     half of the columns of a flattening, since a space that fills most of them says nothing.
     route: "svd", most accurate; "gram", eigenvectors of the smaller Gram matrix, which loses singular values below
-    1e-7 of the first; "randomised", a sketch with one power step; "auto": svd for the numerical rank, else gram (and
-    svd for the few tensors of which a kept singular value is below 1/100 of the first), randomised where both sides
-    are beyond 200. Factor (CP) tensors have a route of their own, sparse ones use the columns that are not 0.
+    1e-7 of the first; "randomised", a sketch with one power step; "warm", one or two power steps from ``starts``, the
+    leading directions of tensors seen before, and without them, or for a tensor of which they lead to less than half,
+    as "gram"; "auto": svd for the numerical rank, else gram, randomised where both sides are beyond 200. "auto" and
+    "warm" take svd instead of gram for the few tensors of which a kept singular value is below 1/100 of the first.
+    Factor (CP) tensors have a route of their own, sparse ones use the columns that are not 0.
     seed: for the sketches.
 
     >>> Decomposition(rank=2).bases(np.random.default_rng(1).random((1, 8, 8))).ranks.tolist()
@@ -257,8 +262,9 @@ class Decomposition(Parametrised):
         whole("max_rank", max_rank, least=1)
         number("energy", energy, above=0, most=1)
         choice("route", route, ROUTES)
-        if route == "randomised" and rank == "numerical":
-            raise ValueError("route must not be 'randomised' where rank is 'numerical': a sketch has a rank of its own")
+        if route in ("randomised", "warm") and rank == "numerical":
+            rule = f"route must not be {route!r} where rank is 'numerical'"
+            raise ValueError(f"{rule}: {'a sketch' if route == 'randomised' else 'a start'} has a rank of its own")
         whole("seed", seed, least=0)
         self.rank, self.max_rank, self.energy, self.route, self.seed = rank, max_rank, energy, route, seed
 
@@ -266,13 +272,35 @@ class Decomposition(Parametrised):
         """Decompose each tensor once for each mode."""
         return self.of(tensors_in(tensors))
 
-    def of(self, X: Tensors) -> Bases:
-        """Decompose tensors that were let in before."""
+    def of(self, X: Tensors, starts: Sequence[Floats] = ()) -> Bases:
+        """Decompose tensors that were let in before. starts: for the route "warm"."""
         if isinstance(X, np.ndarray):
-            return self._dense(X)
+            return self._dense(X, starts)
         if X.order == 1:  # its one flattening is the tensor itself, as a row
-            return self._dense(X.dense())
+            return self._dense(X.dense(), starts)
         return self._cp(X) if isinstance(X, CPTensors) else self._sparse(X)
+
+    # -- warm starts -------------------------------------------------------------------------------------------------
+
+    def starts(self, X: Tensors) -> list[Floats]:
+        """Give where the route "warm" begins in each mode: the leading directions of the mean Gram matrix of these.
+
+        None for other routes and forms; no columns in a mode too short to gain from them.
+
+        >>> [start.shape for start in Decomposition(route="warm").starts(np.ones((4, 16, 16, 3)))]
+        [(16, 10), (16, 10), (3, 0)]
+        """
+        shape = shape_of(X)
+        if self.route != "warm" or (len(shape) > 1 and not isinstance(X, np.ndarray)):
+            return []
+        scaled = _scaled(X if isinstance(X, np.ndarray) else X.dense())[0]
+        sizes = [self.start_size(shape, j) for j in range(len(shape))]
+        return [leading(flatten(scaled, j), k) if k else np.zeros((side, 0)) for j, (side, k) in enumerate(sizes)]
+
+    def start_size(self, shape: tuple[int, ...], j: int) -> tuple[int, int]:
+        """Give the rows and columns of a start in mode j."""
+        most, side = self._most(shape, j), min(_sides(shape, j))
+        return side, most + SPARE if side > most + SPARE else 0
 
     # -- the rank rule -----------------------------------------------------------------------------------------------
 
@@ -282,8 +310,7 @@ class Decomposition(Parametrised):
 
     def _most(self, shape: tuple[int, ...], j: int) -> int:
         """Give the largest rank that mode j may have."""
-        size = math.prod(shape)
-        rows, columns = (1, size) if len(shape) == 1 else (shape[j], size // shape[j])
+        rows, columns = _sides(shape, j)
         if self.rank == "numerical":
             return min(rows, columns)
         asked = self.max_rank if isinstance(self.rank, str) else int(self.rank)
@@ -297,21 +324,21 @@ class Decomposition(Parametrised):
 
     # -- dense -------------------------------------------------------------------------------------------------------
 
-    def _dense(self, X: Floats) -> DenseBases:
+    def _dense(self, X: Floats, starts: Sequence[Floats]) -> DenseBases:
         n, shape = len(X), X.shape[1:]
         modes = range(len(shape))
-        sizes = [math.prod(shape) // (shape[j] if len(shape) > 1 else 1) for j in modes]
-        rows = [np.zeros((n, self._most(shape, j), sizes[j])) for j in modes]
+        rows = [np.zeros((n, self._most(shape, j), _sides(shape, j)[1])) for j in modes]
         ranks, logs = np.zeros((n, len(shape)), dtype=np.int64), np.full(n, -np.inf)
         for i in range(0, n, BLOCK):
             block = slice(i, i + BLOCK)
-            scaled, logs[block] = _scaled(X[block])
+            scaled, totals, logs[block] = _scaled(X[block])
             for j in modes:
-                ranks[block, j] = self._mode(flatten(scaled, j), j, rows[j][block])
+                start = starts[j] if starts and starts[j].size else None
+                ranks[block, j] = self._mode(flatten(scaled, j), totals, j, rows[j][block], start)
         return DenseBases(shape, rows, ranks, logs)
 
-    def _mode(self, A: Floats, j: int, out: Floats) -> Ints:
-        """Find bases of the row spaces of matrices (n, N, P)."""
+    def _mode(self, A: Floats, totals: Floats, j: int, out: Floats, start: Floats | None = None) -> Ints:
+        """Find bases of the row spaces of matrices (n, N, P); totals: the sums of their squares."""
         route = self.route
         if route == "auto":
             large = min(A.shape[1:]) > LARGE
@@ -319,13 +346,32 @@ class Decomposition(Parametrised):
         if route == "svd":
             return self._by_svd(A, out)
         if route == "randomised" and min(A.shape[1:]) > out.shape[1] + SPARE:
-            return self._by_sketch(A, j, out)
+            return self._by_sketch(A, totals, j, out)
+        if start is not None:
+            return self._from_start(A, totals, start, out)
+        return self._from_scratch(A, out)
+
+    def _from_scratch(self, A: Floats, out: Floats) -> Ints:
+        """By Gram matrices, and with "auto" and "warm" by an SVD where these do not know enough."""
         ranks, clear = self._by_gram(A, out)
-        if self.route == "auto" and not clear.all():
+        if self.route in ("auto", "warm") and not clear.all():
             again = np.flatnonzero(~clear)
             found = np.zeros((len(again), *out.shape[1:]))
             ranks[again] = self._by_svd(A[again], found)
             out[again] = found
+        return ranks
+
+    def _from_start(self, A: Floats, totals: Floats, start: Floats, out: Floats) -> Ints:
+        """By power steps; from scratch where they lead to too little of a tensor."""
+        most = out.shape[1]
+        squares, rows = follow(A, start, most)
+        ranks = self._count(squares, totals, GRAM_TOL, most)
+        out[:] = rows * _first(ranks, most)[:, :, None]
+        unseen = np.flatnonzero(_sums(squares) < SEEN * totals)
+        if len(unseen):
+            found = np.zeros((len(unseen), *out.shape[1:]))
+            ranks[unseen] = self._from_scratch(A[unseen], found)
+            out[unseen] = found
         return ranks
 
     def _by_svd(self, A: Floats, out: Floats) -> Ints:
@@ -354,7 +400,7 @@ class Decomposition(Parametrised):
         least = squares[np.arange(len(squares)), np.maximum(0, wanted - 1)]
         return ranks, least >= CLEAR**2 * squares[:, 0]
 
-    def _by_sketch(self, A: Floats, j: int, out: Floats) -> Ints:
+    def _by_sketch(self, A: Floats, totals: Floats, j: int, out: Floats) -> Ints:
         """By the range of Aᵀ Ω after one power step (Halko, Martinsson, Tropp 2011)."""
         most = out.shape[1]
         omega = np.random.default_rng([self.seed, j]).standard_normal((A.shape[1], most + SPARE))
@@ -362,7 +408,6 @@ class Decomposition(Parametrised):
         Q, _ = np.linalg.qr(turned @ omega)
         Q, _ = np.linalg.qr(turned @ (A @ Q))
         _, s, V = np.linalg.svd(A @ Q, full_matrices=False)
-        totals = _sums(np.ascontiguousarray(A).reshape(len(A), -1) ** 2)
         ranks = self._count(s * s, totals, GRAM_TOL, most)
         out[:] = (np.ascontiguousarray(V[:, :most]) @ Q.swapaxes(1, 2)) * _first(ranks, most)[:, :, None]
         return ranks
@@ -422,11 +467,11 @@ class Decomposition(Parametrised):
             for i in range(n):
                 cells = slice(X.starts[i], X.starts[i + 1])
                 columns, M = _small_matrix(X.coords[cells, j], X.coords[cells][:, others], X.values[cells])
-                scaled, log = _scaled(M[None])
+                scaled, totals, log = _scaled(M[None])
                 logs[i] = log[0]
                 found = np.zeros((1, min(most, *M.shape) if M.size else 0, M.shape[1]))
                 if M.size:
-                    ranks[i, j] = self._mode(scaled, j, found)[0]
+                    ranks[i, j] = self._mode(scaled, totals, j, found)[0]
                 parts.append((columns, found[0, : ranks[i, j]].T))
             starts.append(np.concatenate([[0], np.cumsum([len(c) for c, _ in parts])]).astype(np.int64))
             widest = max([1, *(len(v.T) for _, v in parts)])
@@ -442,15 +487,21 @@ def same_form(tensors: Tensors, bases: Bases, *, name: str = "X") -> None:
         raise ValueError(f"{name} must be in the form of the landmarks, {bases.form}, got {form(tensors)} tensors")
 
 
-def _scaled(X: Floats) -> tuple[Floats, Floats]:
-    """Divide each tensor by a power of 2 so that no square overflows; give the logs of the norms too."""
+def _sides(shape: tuple[int, ...], j: int) -> tuple[int, int]:
+    """Give the rows and columns of the flattening along mode j."""
+    size = math.prod(shape)
+    return (1, size) if len(shape) == 1 else (shape[j], size // shape[j])
+
+
+def _scaled(X: Floats) -> tuple[Floats, Floats, Floats]:
+    """Divide each tensor by a power of 2 so that no square overflows; give its sum of squares then, log of norm too."""
     n = len(X)
     top = np.abs(X).reshape(n, -1).max(axis=1, initial=0.0)
     powers = np.clip(np.frexp(top)[1], -1000, 1000)
     scaled = X * np.ldexp(1.0, -powers).reshape(-1, *[1] * (X.ndim - 1))
-    norms = np.sqrt(_sums(scaled.reshape(n, -1) ** 2))
+    totals = _sums(scaled.reshape(n, -1) ** 2)
     with np.errstate(divide="ignore"):
-        return scaled, np.log(norms) + powers * math.log(2.0)
+        return scaled, totals, np.log(np.sqrt(totals)) + powers * math.log(2.0)
 
 
 def _sums(rows: Floats) -> Floats:

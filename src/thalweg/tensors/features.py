@@ -49,7 +49,8 @@ class ChordalFeatures(TensorMap):
     many modes; "log-per-mode", its summands; "auto": per-mode up to order 5, log-per-mode above. 2σ² is the median of S
     over pairs of landmarks.
     append_norm: one more feature, the log of the norm, which distances do not see.
-    rank, max_rank, energy, route, seed: see Decomposition. The paper's: rank "numerical", features "kernel".
+    rank, max_rank, energy, route, seed: see Decomposition. The paper's: rank "numerical", features "kernel". The route
+    "warm" starts from the leading directions of all landmarks, which are found by ``fit`` and kept in the state.
     missing: "refuse" NaN in an array, or take it for "zero".
 
     A tensor that is 0 has rank 0: D_j² is the rank of the other, and its overlap counts as 1e-300. What a tensor gives
@@ -65,8 +66,8 @@ class ChordalFeatures(TensorMap):
     """
 
     __slots__ = (
-        "_how", "_landmarks", "_width", "append_norm", "energy", "features", "max_rank", "missing", "rank", "route",
-        "seed",
+        "_how", "_landmarks", "_starts", "_width", "append_norm", "energy", "features", "max_rank", "missing", "rank",
+        "route", "seed",
     )  # fmt: skip
 
     def __init__(
@@ -88,6 +89,7 @@ class ChordalFeatures(TensorMap):
         self.features, self.append_norm, self.missing = features, append_norm, missing
         self.rank, self.max_rank, self.energy, self.route, self.seed = rank, max_rank, energy, route, seed
         self._landmarks: Bases | None = None
+        self._starts: list[Floats] = []
         self._width = 2.0
 
     # -- landmarks ---------------------------------------------------------------------------------------------------
@@ -102,6 +104,7 @@ class ChordalFeatures(TensorMap):
         pairs = sums[np.triu_indices(len(X), 1)]
         middle = float(np.median(pairs)) if len(pairs) else 0.0
         self._landmarks, self._width = found, middle if middle >= 1e-12 else 2.0
+        self._starts = self._how.starts(X)
         return self
 
     @property
@@ -163,7 +166,7 @@ class ChordalFeatures(TensorMap):
 
     def bases(self, X: Any) -> Bases:
         """Decompose tensors: what costs most, to be done once where it is needed twice."""
-        return self._how.of(self.tensors(X))
+        return self._how.of(self.tensors(X), self._starts)
 
     def distances(self, X: Any) -> Floats:
         """Give D_j² of each tensor, landmark and mode: (n, s, L)."""
@@ -189,23 +192,27 @@ class ChordalFeatures(TensorMap):
         """Write the features of tensor e to F[e] for each event e ≥ 0; there is nothing to learn after ``fit``."""
         rows = events[events >= 0]
         if len(rows):
-            F[rows] = self.transform(self._how.of(X[rows]))
+            F[rows] = self.transform(self._how.of(X[rows], self._starts))
 
     # -- state -------------------------------------------------------------------------------------------------------
 
     def state(self) -> State:
-        """Copy out the landmarks and the width of the kernel."""
+        """Copy out the landmarks, the width of the kernel, and the starts of the route "warm"."""
         if self._landmarks is None:
             return {}
-        return {**self._landmarks.state(), "width": np.array([self._width])}
+        starts = {f"start_{j}": start.copy() for j, start in enumerate(self._starts)}
+        return {**self._landmarks.state(), "width": np.array([self._width]), **starts}
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
         """Continue from what ``state`` gave."""
         if not state:
-            self._landmarks, self._width = None, 2.0
+            self._landmarks, self._width, self._starts = None, 2.0, []
             return
         found, width = bases_from(state), sound(state, "width", (1,), least=1e-12)
-        self._landmarks, self._width = found, float(width[0])
+        warm = self.route == "warm" and found.form == "dense"
+        sizes = [self._how.start_size(found.shape, j) for j in range(len(found.shape) if warm else 0)]
+        starts = [sound(state, f"start_{j}", size).copy() for j, size in enumerate(sizes)]
+        self._landmarks, self._width, self._starts = found, float(width[0]), starts
 
 
 def _totals(values: Floats) -> Floats:
