@@ -1,10 +1,10 @@
 """Learners of tensors: accuracy on generated tensors and on images, time, memory, alarms.
 
 ``python tensors.py sim images --seeds 1 --json tensors.json``. Tables: ``sim`` (SimTensor of order 3 to 15 with four
-kinds of drift), ``images`` (MNIST, CIFAR-10 and the digits, beside learners of pixels), ``time`` (CPU time of one),
-``memory`` (a million tensors), ``detector`` (false alarms and delays), ``routes`` (exact, sketched and warm-started
-bases). Results are written as they come, all of the first seed first, and a second call goes on. Images are read from
-the folder that THALWEG_DATA names.
+kinds of drift), ``images`` (MNIST, CIFAR-10 and the digits, beside learners of pixels), ``drift`` (images that are
+turned, recoloured or relabelled), ``time`` (CPU time of one), ``memory`` (a million tensors), ``detector`` (false
+alarms and delays), ``routes`` (exact, sketched and warm-started bases). Results are written as they come, all of the
+first seed first, and a second call goes on. Images are read from the folder that THALWEG_DATA names.
 """
 
 import argparse
@@ -22,7 +22,7 @@ from report import Table
 from rich.console import Console
 
 import thalweg
-from thalweg import CKDT, SimTensor, TensorDriftDetector
+from thalweg import CKDT, ImageDrift, SimTensor, TensorDriftDetector
 from thalweg.registry import LEARNERS as NAMES
 from thalweg.registry import find, make, parameters
 from thalweg.tensors.bases import Decomposition
@@ -162,6 +162,59 @@ def image_tables(found: dict[str, list[Cell]]) -> Iterator[Table]:
         times = [r["ms"] for r in found.get(f"{name} cifar10", [])]
         rows.append((name, *cells, f"{min(times):.2f}" if times else "–"))
     yield Table("Images, all / after the first 200", ("", *IMAGES, "ms, cifar10"), rows)
+
+
+# -- images that change -----------------------------------------------------------------------------------------------
+
+DRIFTED = {"mnist": ("invert", "rotate", "relabel"), "cifar10": ("recolour", "rotate", "relabel")}
+WIDTHS = {"abrupt": 0, "gradual": 1_000}
+FOLLOWERS = ("ckdt", "ckdt-forest")
+CHANGE = 5_000
+"""Images before the drift, and after it."""
+
+
+def drift_cells() -> Runs:
+    """Each learner, stream and kind of drift."""
+    for stream, kinds in DRIFTED.items():
+        for kind in kinds:
+            for pace in WIDTHS:
+                for name in FOLLOWERS:
+                    yield f"{name} {stream} {kind} {pace}", 2, partial(recovery, name, stream, kind, pace)
+
+
+def recovery(name: str, stream: str, kind: str, pace: str, seed: int) -> Cell:
+    """Accuracy over 1,000 images before a drift and over those 1,501 to 2,000 after it, and when it is nearly as high.
+
+    That is the number of images after (the middle of) the drift at which the accuracy over the last 500, all of them
+    after its width, is within 2 points of that before; -1 for never.
+    """
+    width = WIDTHS[pace]
+    images = f"{stream}(limit={2 * CHANGE})"
+    source = ImageDrift(stream=images, change=kind, at=CHANGE, width=width, seed=seed)
+    model, hits = make("learner", name, NAMES, seed=seed).declare(source.schema), []
+    while (chunk := source.read(CHUNK)) is not None:
+        hits.append(test_then_train(model, np.asarray(chunk.X, dtype=float), np.asarray(chunk.y))[0])
+    right = np.concatenate(hits).astype(float)
+    before = right[CHANGE - width - 1_000 : CHANGE - width].mean()
+    ends = range(CHANGE + width // 2 + 500, len(right) + 1)
+    back = next((end - CHANGE for end in ends if right[end - 500 : end].mean() >= before - 0.02), -1)
+    later = right[CHANGE + 1_500 : CHANGE + 2_000].mean()
+    return {"before": float(before), "later": float(later), "back": back, "builds": model.n_builds}
+
+
+def drift_tables(found: dict[str, list[Cell]]) -> Iterator[Table]:
+    """One row for each stream, pace and learner; a kind of drift in each column, one seed after the other."""
+    rows = []
+    for stream, kinds in DRIFTED.items():
+        for pace in WIDTHS:
+            for name in FOLLOWERS:
+                cells = []
+                for kind in kinds:
+                    runs = found.get(f"{name} {stream} {kind} {pace}", [])
+                    texts = [f"{r['back']} ({r['before']:.3f} → {r['later']:.3f})" for r in runs]
+                    cells.append("; ".join(texts).replace("0.", ".").replace("-1 ", "never ") or "–")
+                rows.append((f"{name}, {stream}, {pace}", *cells))
+    yield Table("Images until a drift is made good", ("", "recoloured", "rotated", "relabelled"), rows)
 
 
 # -- time, memory, alarms ---------------------------------------------------------------------------------------------
@@ -362,8 +415,8 @@ def route_tables(found: dict[str, list[Cell]]) -> Iterator[Table]:
 
 TABLES: dict[str, tuple[Any, Any]] = {
     "sim": (sim_cells, sim_tables), "images": (image_cells, image_tables), "time": (time_cells, time_tables),
-    "memory": (memory_cells, memory_tables), "detector": (detector_cells, detector_tables),
-    "routes": (route_cells, route_tables),
+    "drift": (drift_cells, drift_tables), "memory": (memory_cells, memory_tables),
+    "detector": (detector_cells, detector_tables), "routes": (route_cells, route_tables),
 }  # fmt: skip
 """How the runs of each are made, and what is printed of them."""
 

@@ -41,7 +41,7 @@ SPARE = 5
 GRAM_TOL = 1e-7
 """Singular values below this share of the first are noise where they come from a Gram matrix."""
 CLEAR = 1e-2
-"""With "auto", a kept singular value below this share of the first is found again by an SVD."""
+"""With "auto" (and "warm"), a kept singular value below this share of the first is found again by an SVD."""
 SEEN = 0.5
 """A tensor of which a warm start leads to less than this share of the squares is decomposed from scratch."""
 MANY_COLUMNS = 32
@@ -240,9 +240,9 @@ class Decomposition(Parametrised):
     route: "svd", most accurate; "gram", eigenvectors of the smaller Gram matrix, which loses singular values below
     1e-7 of the first; "randomised", a sketch with one power step; "warm", one or two power steps from ``starts``, the
     leading directions of tensors seen before, and without them, or for a tensor of which they lead to less than half,
-    as "gram"; "auto": svd for the numerical rank, else gram, randomised where both sides are beyond 200. "auto" and
-    "warm" take svd instead of gram for the few tensors of which a kept singular value is below 1/100 of the first.
-    Factor (CP) tensors have a route of their own, sparse ones use the columns that are not 0.
+    as "auto"; "auto", svd for the numerical rank, else gram (and svd for the few tensors whose kept singular value is
+    below 1/100 of the first), randomised where both sides are beyond 200. Factor (CP) tensors have a route of their
+    own, sparse ones use the columns that are not 0.
     seed: for the sketches.
 
     >>> Decomposition(rank=2).bases(np.random.default_rng(1).random((1, 8, 8))).ranks.tolist()
@@ -339,30 +339,8 @@ class Decomposition(Parametrised):
 
     def _mode(self, A: Floats, totals: Floats, j: int, out: Floats, start: Floats | None = None) -> Ints:
         """Find bases of the row spaces of matrices (n, N, P); totals: the sums of their squares."""
-        route = self.route
-        if route == "auto":
-            large = min(A.shape[1:]) > LARGE
-            route = "svd" if self.rank == "numerical" else "randomised" if large else "gram"
-        if route == "svd":
-            return self._by_svd(A, out)
-        if route == "randomised" and min(A.shape[1:]) > out.shape[1] + SPARE:
-            return self._by_sketch(A, totals, j, out)
-        if start is not None:
-            return self._from_start(A, totals, start, out)
-        return self._from_scratch(A, out)
-
-    def _from_scratch(self, A: Floats, out: Floats) -> Ints:
-        """By Gram matrices, and with "auto" and "warm" by an SVD where these do not know enough."""
-        ranks, clear = self._by_gram(A, out)
-        if self.route in ("auto", "warm") and not clear.all():
-            again = np.flatnonzero(~clear)
-            found = np.zeros((len(again), *out.shape[1:]))
-            ranks[again] = self._by_svd(A[again], found)
-            out[again] = found
-        return ranks
-
-    def _from_start(self, A: Floats, totals: Floats, start: Floats, out: Floats) -> Ints:
-        """By power steps; from scratch where they lead to too little of a tensor."""
+        if start is None:
+            return self._from_scratch(A, totals, j, out)
         most = out.shape[1]
         squares, rows = follow(A, start, most)
         ranks = self._count(squares, totals, GRAM_TOL, most)
@@ -370,8 +348,25 @@ class Decomposition(Parametrised):
         unseen = np.flatnonzero(_sums(squares) < SEEN * totals)
         if len(unseen):
             found = np.zeros((len(unseen), *out.shape[1:]))
-            ranks[unseen] = self._from_scratch(A[unseen], found)
+            ranks[unseen] = self._from_scratch(A[unseen], totals[unseen], j, found)
             out[unseen] = found
+        return ranks
+
+    def _from_scratch(self, A: Floats, totals: Floats, j: int, out: Floats) -> Ints:
+        route, choosing = self.route, self.route in ("auto", "warm")
+        if choosing:
+            large = min(A.shape[1:]) > LARGE
+            route = "svd" if self.rank == "numerical" else "randomised" if large else "gram"
+        if route == "svd":
+            return self._by_svd(A, out)
+        if route == "randomised" and min(A.shape[1:]) > out.shape[1] + SPARE:
+            return self._by_sketch(A, totals, j, out)
+        ranks, clear = self._by_gram(A, out)
+        if choosing and not clear.all():
+            again = np.flatnonzero(~clear)
+            found = np.zeros((len(again), *out.shape[1:]))
+            ranks[again] = self._by_svd(A[again], found)
+            out[again] = found
         return ranks
 
     def _by_svd(self, A: Floats, out: Floats) -> Ints:
