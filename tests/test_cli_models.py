@@ -1,6 +1,9 @@
 """The commands that take a saved model, as a person types them."""
 
 import io
+import os
+import queue
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,7 +17,7 @@ from scipy.sparse import csr_array
 import thalweg
 from thalweg import Agrawal, ChunkEnsemble, HoeffdingTree, MajorityClass, OnlineBagging
 from thalweg.index.report import describe_index, draw_records
-from thalweg.serve.answers import stream_records, write_answers
+from thalweg.serve.answers import stream_records, table_records, write_answers
 
 Run = Callable[..., tuple[int, str, str]]
 
@@ -116,7 +119,7 @@ def test_what_cannot_be_predicted_is_one_sentence(run: Run, model: Path, tmp_pat
     other.write_text("a,b\n1,2\n", "utf-8")
     thalweg.save(thalweg.ADWIN(), tmp_path / "detector")
     for words, sentence in (
-        ((model, bad), "cannot be read: In CSV column #0"),
+        ((model, bad), "bad.csv must hold a number for feature 'salary', got 'rich"),
         ((model, other), "other.csv must have the features of the model as columns, it lacks"),
         ((model, tmp_path / "none.csv"), "none.csv does not exist"),
         ((tmp_path / "none", good), "none does not exist"),
@@ -134,6 +137,54 @@ def test_what_cannot_be_predicted_is_one_sentence(run: Run, model: Path, tmp_pat
     assert not list(tmp_path.glob("*.unfinished"))
     assert run("predict", model, bad, "--out", tmp_path / "a.csv")[0] == 2
     assert not (tmp_path / "a.csv").exists()
+
+
+def test_a_line_of_standard_input_is_answered_when_it_comes(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    header, *lines = _csv(table(3))
+    out, into = os.pipe()
+    given: queue.Queue[int] = queue.Queue()
+    tables = table_records("-", thalweg.load(model).schema)
+    reader = threading.Thread(target=lambda: [given.put(t.num_rows) for t in tables], daemon=True)
+    with os.fdopen(out, encoding="utf-8") as standard_input, os.fdopen(into, "wb", buffering=0) as writer:
+        monkeypatch.setattr("sys.stdin", standard_input)
+        reader.start()
+        writer.write(header + lines[0] + lines[1][:5])
+        assert given.get(timeout=60) == 1
+        writer.write(lines[1][5:])
+        assert given.get(timeout=60) == 1
+        writer.write(lines[2].rstrip())
+        writer.close()
+        assert given.get(timeout=60) == 1
+        reader.join()
+
+
+def _csv(records: pa.Table) -> list[bytes]:
+    arrow_csv.write_csv(records, text := io.BytesIO())
+    return text.getvalue().splitlines(keepends=True)
+
+
+@pytest.mark.parametrize(
+    ("lines", "sentence"),
+    [
+        (["1,red", "", "x,red"], "line 4 of {} must hold a number for feature 'size', got 'x'"),
+        (["1,red", "2"], "line 3 of {} must have 3 values, as the header has, got 1"),
+        (["1,red", "2,blue,3,4"], "line 3 of {} must have 3 values, as the header has, got 4"),
+    ],
+)
+def test_a_bad_line_is_named(run: Run, tmp_path: Path, lines: list[str], sentence: str) -> None:
+    frame = pa.table({"size": [1.0, 2.0], "colour": ["red", "blue"]})
+    model, path = tmp_path / "m.safetensors", tmp_path / "asked.csv"
+    thalweg.save(thalweg.NaiveBayes().partial_fit(frame, ["a", "b"]), model)
+    text = ["note,size,colour", *(f"so,{line}" if line.count(",") == 1 else line for line in lines)]
+    path.write_text("\n".join(text) + "\n", "utf-8")
+    code, out, err = run("predict", model, path)
+    assert (code, out, err) == (2, "", f"thalweg: {sentence.format(path)}\n")
+
+
+def test_a_header_without_records_has_no_answers(run: Run, model: Path, tmp_path: Path) -> None:
+    path = tmp_path / "none.csv"
+    arrow_csv.write_csv(table(1).slice(0, 0), path)
+    assert run("predict", model, path) == (0, "prediction\n", "")
 
 
 def test_index_says_what_the_rules_are_like(run: Run, model: Path, tmp_path: Path) -> None:

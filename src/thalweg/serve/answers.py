@@ -1,9 +1,9 @@
 """What a model says about all records of a stream or of a file, written as it comes: memory does not grow."""
 
-import csv
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,7 @@ from thalweg.core.door import nominal_codes
 from thalweg.core.params import shown
 from thalweg.core.protocols import Stream
 from thalweg.core.schema import Schema
-from thalweg.streams.csv import MISSING
+from thalweg.serve.texts import text_tables
 from thalweg.streams.write import csv_word
 
 ENDS = (".csv", ".parquet")
@@ -174,7 +174,7 @@ def table_records(text: str, schema: Schema) -> Iterator[Any]:
     """Give the columns of a file that a model with this schema knows, by name, as Arrow tables; others are left out."""
     import pyarrow as pa
 
-    where = "standard input" if text[:1] == "-" else text
+    where = _where(text)
     if text[:1] != "-" and not Path(text).exists():
         raise FileNotFoundError(f"{where} does not exist")
     try:
@@ -196,39 +196,20 @@ def _columns(text: str, schema: Schema) -> Iterator[Any]:
 
 
 def _texts(text: str, schema: Schema) -> Iterator[Any]:
-    import pyarrow as pa
-    from pyarrow import csv as arrow_csv
-
     ending = text[1:] if text[:1] == "-" else _ending(text)
-    delimiter = _TEXT.get(ending, ",")
-    if text[:1] == "-":
-        source: Any = sys.stdin.buffer
-        header, skip = source.readline(), 0
-    else:
-        with pa.input_stream(text) as file:
-            header, skip = file.read(1 << 20).partition(b"\n")[0], 1
-        source = pa.input_stream(text)
-    titles = next(csv.reader([header.decode("utf-8-sig").strip("\r\n")], delimiter=delimiter), [])
-    names = _known(titles, schema, text)
-    kinds = {f.name: pa.string() if f.nominal else pa.float64() for f in schema.features if f.name in names}
-    reader = arrow_csv.open_csv(
-        source,
-        arrow_csv.ReadOptions(column_names=titles, skip_rows=skip, block_size=1 << 20),
-        arrow_csv.ParseOptions(delimiter=delimiter),
-        arrow_csv.ConvertOptions(
-            column_types=kinds, include_columns=names, null_values=list(MISSING), strings_can_be_null=True,
-            quoted_strings_can_be_null=False,
-        ),
-    )  # fmt: skip
-    for batch in reader:
-        for a in range(0, batch.num_rows, ROWS):
-            yield pa.Table.from_batches([batch.slice(a, ROWS)])
+    known = partial(_known, schema=schema, text=text)
+    for table in text_tables(text, _where(text), _TEXT.get(ending, ","), schema, known):
+        for a in range(0, table.num_rows, ROWS):
+            yield table.slice(a, ROWS)
+
+
+def _where(text: str) -> str:
+    return "standard input" if text[:1] == "-" else text
 
 
 def _known(titles: list[str], schema: Schema, text: str) -> list[str]:
     """Those features of the model that a file has; unless the model takes records with less, it must have all."""
     lost = [name for name in schema.names if name not in titles]
     if lost and (not schema.open or len(lost) == schema.n_features):
-        where = "standard input" if text[:1] == "-" else text
-        raise ValueError(f"{where} must have the features of the model as columns, it lacks {shown(lost)}")
+        raise ValueError(f"{_where(text)} must have the features of the model as columns, it lacks {shown(lost)}")
     return [name for name in schema.names if name in titles]
