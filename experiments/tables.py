@@ -31,9 +31,8 @@ def table(paper: str, name: str) -> Table:
     found = results(paper)
     if name == "claims":
         verdicts = [judge(claim, found[claim.table]) for claim in read_plan(paper).claims]
-        return Table(
-            ("the paper says", "here", "means over the streams run"), [(v.claim.says, v.word, v.why) for v in verdicts]
-        )
+        rows = [(v.claim.says, v.word, v.why) for v in verdicts]
+        return Table(("the paper says", "here", "means over the streams run"), rows, words=3)
     return found[name].summary()
 
 
@@ -49,7 +48,7 @@ def runs() -> Table:
         rows.append(
             (about["command"], about["date"], about["commit"][:10], with_what, f"{about['cpu_seconds'] / 60:.1f} min")
         )
-    return Table(("command", "date", "commit", "with", "CPU time"), rows)
+    return Table(("command", "date", "commit", "with", "CPU time"), rows, words=4)
 
 
 def filled(page: str) -> str:

@@ -342,7 +342,7 @@ def demo(
     with _progress(quiet=False) as watch:
         results = run_demo(rows, seed, watch)
     _print(side_by_side(results, metrics=("accuracy", "kappa", "auc")))
-    for path in write_demo(results, folder):
+    for path in write_demo(results, folder, f"thalweg demo --rows {rows} --seed {seed}"):
         print(f"written: {path}")
 
 

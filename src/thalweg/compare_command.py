@@ -43,6 +43,9 @@ def compare(
     target: Annotated[str | None, typer.Option(help="The column to predict, where a stream is a file.")] = None,
     window: Annotated[int | None, typer.Option(help="Rows of the sliding window for metrics.", min=1)] = None,
     metric: Annotated[str, typer.Option(help="What to rank by; see thalweg list.")] = "accuracy",
+    control: Annotated[
+        str | None, typer.Option(help="Compare all others with this learner, and not with each other.")
+    ] = None,
     fresh: Annotated[bool, typer.Option("--fresh", help="Run all again, also what is done.")] = False,
 ) -> None:  # fmt: skip
     """Compare learners on streams; stopped at any time, the same command goes on from there."""
@@ -50,22 +53,27 @@ def compare(
 
     from thalweg.comparison import compare as run
     from thalweg.comparison.live import Live
+    from thalweg.comparison.outcome import NO_RANKING
 
     named = _named(learners)
     try:
         with Live(Console(stderr=True), named, on) as live:
             found = run(
                 named, on=on, seeds=_seeds(seeds), limit=limit, jobs=jobs, folder=out, target=target, window=window,
-                metric=metric, fresh=fresh, on_plan=live.plan, on_event=live.tell,
+                metric=metric, control=control, fresh=fresh, on_plan=live.plan, on_event=live.tell,
             )  # fmt: skip
     except KeyboardInterrupt:
         print(f"thalweg: interrupted; finished runs are kept in {out}, the same command goes on", file=sys.stderr)
         raise typer.Exit(130) from None
     console = Console()
     ranking = found.ranking()
-    for table in (found.table(), *([] if ranking is None else [ranking.table()])):
+    tables = [] if ranking is None else [ranking.table()]
+    tables += [] if ranking is None or ranking.control is None else [ranking.control_table()]
+    for table in (found.table(), *tables):
         for part in table.parts(console.width):
             console.print(part)
+    if ranking is None:
+        console.print(NO_RANKING, style="dim")
     for path in write(found, out):
         print(f"written: {path}")
     if found.failures:

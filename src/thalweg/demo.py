@@ -60,8 +60,8 @@ def run_demo(rows: int, seed: int, watch: "Callable[[str], Callable[[Progress], 
     return results
 
 
-def write_demo(results: "list[Result]", folder: Path) -> list[Path]:
-    """Write the picture and the page; give their paths."""
+def write_demo(results: "list[Result]", folder: Path, command: str = "thalweg demo") -> list[Path]:
+    """Write the picture and the page, with the command that makes them; give their paths."""
     from thalweg.evaluate.plots import curves
     from thalweg.evaluate.report import page
 
@@ -71,5 +71,6 @@ def write_demo(results: "list[Result]", folder: Path) -> list[Path]:
         results, web, title="Seven learners on a stream that changes three times",
         words="Loan applications (the AGRAWAL generator). The rule that decides them changes at the dashed lines; "
         "every record is predicted before its label is used.",
+        command=command,
     )  # fmt: skip
     return [picture, web]

@@ -29,6 +29,28 @@ def test_compare_prints_tables_and_writes_files(run, tmp_path):
     assert told == "4 runs were done before, and kept\n"
 
 
+def test_a_control_is_named_and_repeated(run, tmp_path):
+    words = ("compare", "no-change", "NB=naive-bayes", "majority", "--on", "sea", "sine", "--limit", 1000)
+    code, printed, _ = run(*words, "--control", "NB", "--out", tmp_path)
+    assert code == 0
+    assert "Against NB" in printed
+    numbers = json.loads((tmp_path / "results.json").read_text("utf-8"))
+    assert numbers["command"].endswith(f"--limit 1000 --control NB --out {tmp_path}")
+    assert set(numbers["ranking"]["bonferroni_dunn"]) == {"no-change", "majority"}
+    assert "Against naive-bayes" not in printed
+    _, by_spec, _ = run(*words, "--control", "naive-bayes", "--out", tmp_path)  # as it is made, not as it is called
+    assert by_spec == printed
+    code, _, told = run(*words, "--control", "arf", "--out", tmp_path)
+    assert code != 0
+    assert "control must be one of no-change, NB, majority, got 'arf'" in told
+
+
+def test_one_stream_has_nothing_to_rank(run, tmp_path):
+    code, printed, _ = run("compare", "no-change", "majority", "--on", "sea", "--limit", 500, "--out", tmp_path)
+    assert code == 0
+    assert "Ranks and tests need at least two learners and two streams." in printed
+
+
 def test_a_failed_run_is_the_exit_code(run, tmp_path, monkeypatch):
     monkeypatch.setenv("THALWEG_DATA", str(tmp_path / "nowhere"))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))

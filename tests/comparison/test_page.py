@@ -2,20 +2,19 @@
 
 import html.parser
 import re
-import shutil
-import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from browser import CHROMIUM, browse, measure
 from thalweg.comparison.cell import Cell
 from thalweg.comparison.outcome import Comparison
 from thalweg.comparison.page import write_page
 
 STREAMS = ["sea", "sine", "mixed & more", "stagger"]
 LEARNERS = {"no-change": "no-change", "NB <fast>": "naive-bayes", "most": "majority"}
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 
 
 @pytest.fixture(scope="module")
@@ -70,7 +69,9 @@ def test_it_says_everything(page: Path) -> None:
         "Ranks and tests", "critical difference", "Friedman", "Iman–Davenport", "Nemenyi", "Shaffer p", "Wilcoxon p",
         "Average ranks and bootstrap intervals", "95 % interval", "Accuracy and costs", "rows per CPU second",
         "Over time, stream by stream", "Costs", "mixed &amp; more", "NB &lt;fast&gt;", "How it was made",
-        "thalweg compare", "MemoryError: none &lt;left&gt;", "1 run failed", "NumPy", "Machine", "Seeds: 1, 2",
+        "thalweg compare", "MemoryError: none &lt;left&gt;", "1 run failed", "NumPy", "Numba", "Machine",
+        "<dt>Seeds</dt><dd>1, 2</dd>",
+        "mixed &amp; more: Accuracy over the last 1,000 rows.", "To have this again, type:",
     ):  # fmt: skip
         assert words in text, words
     assert "NB <fast>" not in text
@@ -118,7 +119,9 @@ def test_one_learner_on_one_stream(tmp_path: Path) -> None:
     one = Comparison({"last": "no-change"}, ["sea"], [cell], {cell: cell.run()}, {})
     assert one.ranking() is None
     write_page(one, tmp_path / "one.html")
-    assert "Ranks and tests" not in (tmp_path / "one.html").read_text("utf-8")
+    text = (tmp_path / "one.html").read_text("utf-8")
+    assert "Ranks and tests</h2>" not in text
+    assert "Ranks and tests need at least two learners and two streams." in text
 
 
 def test_nothing_but_failures(tmp_path: Path) -> None:
@@ -128,17 +131,6 @@ def test_nothing_but_failures(tmp_path: Path) -> None:
     write_page(broken, tmp_path / "broken.html")
     assert "4 runs failed" in (tmp_path / "broken.html").read_text("utf-8")
     assert str(broken.table()).count("broken") == 4
-
-
-def browse(page: Path, profile: Path, *more: str) -> tuple[str, str]:
-    """Load a page in a real browser; give what became of it, and what the console says."""
-    assert CHROMIUM is not None
-    command = [
-        CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={profile}",
-        "--enable-logging=stderr", "--v=0", *more, "--dump-dom", page.as_uri(),
-    ]  # fmt: skip
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
-    return done.stdout, "\n".join(line for line in done.stderr.splitlines() if "CONSOLE" in line)
 
 
 @pytest.mark.skipif(CHROMIUM is None, reason="no Chromium here")
@@ -156,3 +148,20 @@ def test_a_request_to_the_network_would_be_refused_and_heard_of(page: Path, tmp_
         page.read_text("utf-8").replace("</body>", '<img src="https://example.org/a.png"></body>'), "utf-8"
     )
     assert "Content Security Policy" in browse(spoilt, tmp_path / "profile")[1]
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium here")
+@pytest.mark.parametrize("width", [420, 1100])
+def test_it_fits_the_screen(page: Path, tmp_path: Path, width: int) -> None:
+    found = measure(page, tmp_path, width)
+    assert found["page"] <= width
+    assert found["words"] == ["left"]
+    assert found["numbers"] == ["right"]
+
+
+def test_a_control_is_shown(found: Comparison, tmp_path: Path) -> None:
+    write_page(replace(found, control="NB <fast>"), tmp_path / "control.html")
+    text = (tmp_path / "control.html").read_text("utf-8")
+    for words in ("Against NB &lt;fast&gt;", "Bonferroni–Dunn p", '<td class="word" data-head="statistic">χ²</td>'):
+        assert words in text, words
+    assert "Difference to NB &lt;fast&gt;" in text

@@ -66,6 +66,25 @@ def test_rank_diagram_by_another_procedure(ranking, tmp_path):
         rank_diagram(ranking, procedure="luck")
 
 
+def test_a_control_has_a_bar_of_its_own():
+    ranking = Ranking(SDF_METHODS, SDF, control="ARF")
+    wide, narrow = rank_diagram(ranking), rank_diagram(ranking, width=4.4)
+    assert wide.alt == narrow.alt
+    assert "Compared with ARF: SDF(0.7), SDF are better; ODL is worse" in wide.alt
+    for picture in (wide, narrow):
+        lines = picture.figure.axes[0].lines
+        assert len(thick(picture)) == 1
+        low, high = thick(picture)[0]
+        control = next(line for line in lines if line.get_marker() == "o" and line.get_color() == LIGHT.lines[1])
+        middle = control.get_xdata()[0]
+        assert middle - low == pytest.approx(high - middle)  # one critical difference to either side
+        hollow = [line for line in lines if line.get_marker() == "o" and line.get_markerfacecolor() == LIGHT.paper]
+        assert len(hollow) == 3  # SRP, LB, OSB
+        assert all(low < line.get_xdata()[0] < high for line in hollow)
+        assert "critical difference 1.80 to ARF" in {t.get_text() for t in picture.figure.axes[0].texts}
+    assert "Not told apart (nemenyi)" in rank_diagram(ranking, procedure="nemenyi").alt
+
+
 def test_costs_mark_each_learner_and_join_those_that_nobody_beats():
     picture = costs(POINTS)
     speed, memory = picture.figure.axes

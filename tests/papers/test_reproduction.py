@@ -2,11 +2,14 @@
 
 import csv
 import json
+import re
 from pathlib import Path
 
 import pytest
 
+from browser import CHROMIUM, measure
 from thalweg.papers import NAMES, reproduce
+from thalweg.papers.report import html_page, markdown_page
 from thalweg.papers.reproduction import Reproduction
 
 
@@ -53,6 +56,37 @@ def test_the_report(found: tuple[Reproduction, Path], tmp_path: Path) -> None:
     about = json.loads((tmp_path / "about.json").read_text("utf-8"))
     assert about["command"] == f"thalweg paper {run.plan.name} --scale smoke"
     assert about["made_with"]["version"]
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium here")
+@pytest.mark.parametrize("width", [420, 1100])
+def test_the_report_fits_the_screen(found: tuple[Reproduction, Path], tmp_path: Path, width: int) -> None:
+    run, _ = found
+    run.write(tmp_path)
+    shown = measure(tmp_path / "report.html", tmp_path, width)
+    assert shown["page"] <= width
+    assert shown["cut"] == 0  # claims, and what is not available, wrap
+    assert (shown["words"], shown["numbers"]) == (["left"], ["right"])
+
+
+def test_the_report_says_how_to_have_it_again(found: tuple[Reproduction, Path]) -> None:
+    run, _ = found
+    page, words = html_page(run), markdown_page(run)
+    for text in ("Seeds", "Commit", "Date", "thalweg", "Python", "NumPy", "Numba", "Machine", "CPU time"):
+        assert f"<dt>{text}</dt>" in page
+        assert f"| {text} | " in words
+    assert f"To have this again, type:</p><pre>thalweg paper {run.plan.name} --scale smoke</pre>" in page
+    links = re.findall(r'href="#([^"]+)"', page)
+    assert links
+    assert set(links) <= set(re.findall(r'<h2 id="([^"]+)"', page))
+
+
+def test_numbers_of_a_table_have_equal_decimals(found: tuple[Reproduction, Path]) -> None:
+    run, _ = found
+    for both in run.tables:
+        cells = [cell for row in both.table().rows for cell in row[1:]]
+        decimals = {len(part.partition(".")[2]) for cell in cells for part in re.findall(r"\d[\d,]*(?:\.\d+)?", cell)}
+        assert len(decimals) <= 1, both.plan.name
 
 
 def test_the_same_again_runs_nothing(found: tuple[Reproduction, Path], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -30,6 +30,7 @@ def compare(
     target: str | None = None,
     window: int | None = None,
     metric: str = "accuracy",
+    control: str | None = None,
     fresh: bool = False,
     on_plan: Callable[[int], object] | None = None,
     on_event: Callable[[Event], object] | None = None,
@@ -40,7 +41,8 @@ def compare(
     from the names to show to such texts. on: streams by name, or files. seeds: how many (1, 2, …), or which; a run
     that no seed can change is made once. limit: rows of each run. jobs: processes at a time; they change nothing but
     the time. target: the column to predict, where a stream is a file. window: rows of the windowed metrics; None: a
-    hundredth of the run, at least 1,000. metric: what to rank by.
+    hundredth of the run, at least 1,000. metric: what to rank by. control: one of the learners, chosen beforehand, that
+    all others are compared with (Bonferroni–Dunn), and not they with each other.
 
     folder: where finished runs are kept, written one by one: the same call again, after a crash or Ctrl-C, runs only
     what is missing. None: keep nothing. fresh: run all of them again. A run that fails is told in
@@ -59,6 +61,7 @@ def compare(
             params.whole(what, value, least=least)
     params.choice("metric", metric, METRICS)
     params.flag("fresh", fresh)
+    control = _control(control, named)
     cells = [
         Cell(spec, stream, seed, limit, target if is_file(stream) else None, window)
         for i, seed in enumerate(chosen)
@@ -83,8 +86,8 @@ def compare(
             elif event.stage == "failed":
                 failures[event.cell] = event.error
             tell(event)
-    again = _command(named, streams, chosen, limit, target, window, metric, folder)
-    return Comparison(named, streams, cells, results, failures, metric, again)
+    again = _command(named, streams, chosen, limit, target, window, metric, control, folder)
+    return Comparison(named, streams, cells, results, failures, metric, again, control)
 
 
 def _learners(given: Any) -> dict[str, str]:
@@ -134,6 +137,16 @@ def _seeds(given: Any) -> list[int]:
     return list(range(1, given + 1))
 
 
+def _control(given: str | None, named: Mapping[str, str]) -> str | None:
+    """Give the control by the name it is shown under."""
+    if given is None or given in named:
+        return given
+    found = [name for name, spec in named.items() if isinstance(given, str) and spec == canonical(given)]
+    if not found:
+        raise ValueError(f"control must be one of {', '.join(named)}, got {params.shown(given)}")
+    return found[0]
+
+
 def _file(folder: str | os.PathLike[str] | None) -> Path | None:
     if folder is None:
         return None
@@ -144,14 +157,15 @@ def _file(folder: str | os.PathLike[str] | None) -> Path | None:
 
 def _command(
     learners: Mapping[str, str], streams: Sequence[str], seeds: Sequence[int], limit: int | None, target: str | None,
-    window: int | None, metric: str, folder: str | os.PathLike[str] | None,
+    window: int | None, metric: str, control: str | None, folder: str | os.PathLike[str] | None,
 ) -> str:  # fmt: skip
     """Write what a person types to have the same again."""
     words = ["thalweg", "compare", *(s if n == s else f"{n}={s}" for n, s in learners.items()), "--on", *streams]
     many = list(seeds) == list(range(1, len(seeds) + 1))
     options = {
         "--seeds": str(len(seeds)) if many else ",".join(map(str, seeds)), "--limit": limit, "--target": target,
-        "--window": window, "--metric": metric, "--out": None if folder is None else os.fspath(folder),
+        "--window": window, "--metric": metric, "--control": control,
+        "--out": None if folder is None else os.fspath(folder),
     }  # fmt: skip
     plain = {"--seeds": "1", "--metric": "accuracy"}
     words += [w for k, v in options.items() if v is not None and v != plain.get(k) for w in (k, str(v))]

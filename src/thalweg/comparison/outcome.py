@@ -18,9 +18,10 @@ from thalweg.evaluate.metrics import METRICS
 from thalweg.evaluate.ranking import Ranking
 from thalweg.evaluate.result import Result
 from thalweg.evaluate.significance import Floats
-from thalweg.evaluate.table import TITLES, Table, Tabled, metric_text
+from thalweg.evaluate.table import TITLES, Table, Tabled, bytes_text, equal_decimals, metric_text
 
 LOWER_IS_BETTER = ("log_loss",)
+NO_RANKING = "Ranks and tests need at least two learners and two streams."
 
 
 @final
@@ -37,14 +38,19 @@ class Comparison(Tabled):
     learners: Mapping[str, str]
     """The learners: what to call them, and how they are made."""
     streams: Sequence[str]
+    """The streams, as they were named."""
     cells: Sequence[Cell]
+    """What was to be run: a learner, a stream and a seed each."""
     results: Mapping[Cell, Result]
+    """What came out, of the cells that were run."""
     failures: Mapping[Cell, str]
     """Why a cell has no result."""
     metric: str = "accuracy"
     """What the learners are ranked by."""
     command: str = ""
     """What to type to have this again."""
+    control: str | None = None
+    """The learner that all others are compared with; None: all with all."""
 
     # -- numbers ------------------------------------------------------------------------------------------------------
 
@@ -80,7 +86,8 @@ class Comparison(Tabled):
         metric = metric or self.metric
         if len(self.learners) < 2 or len(self.streams) < 2:
             return None
-        return Ranking(list(self.learners), self.scores(metric), higher_is_better=metric not in LOWER_IS_BETTER)
+        higher = metric not in LOWER_IS_BETTER
+        return Ranking(list(self.learners), self.scores(metric), higher_is_better=higher, control=self.control)
 
     # -- tables -------------------------------------------------------------------------------------------------------
 
@@ -116,9 +123,16 @@ class Comparison(Tabled):
     def costs(self) -> Table:
         """Tabulate what each learner costs: CPU time and memory, means over all runs."""
         rows = []
-        for learner in self.learners:
-            runs = [r for stream in self.streams for r in self.of(learner, stream)]
-            rows.append((learner, *_costs(runs)))
+        runs = {name: [r for stream in self.streams for r in self.of(name, stream)] for name in self.learners}
+        speeds = {name: typical_speed(of) for name, of in runs.items()}
+        decimals = equal_decimals(1e6 / speed for speed in speeds.values())
+        for name, of in runs.items():
+            if math.isnan(speeds[name]):
+                rows.append((name, *"––––"))
+                continue
+            state, peak = (round(fmean(getattr(r, each) for r in of)) for each in ("state_bytes", "peak_bytes"))
+            times = f"{speeds[name]:,.0f}", f"{1e6 / speeds[name]:,.{decimals}f}"
+            rows.append((name, *times, bytes_text(state), bytes_text(peak)))
         head = ("learner", "rows per CPU second", "µs per row", "state at the end", "most")
         return Table(head, rows, title="Costs", notes=["Means over all runs; rows per second: the geometric mean."])
 
@@ -174,7 +188,7 @@ class Comparison(Tabled):
     def made_with(self) -> dict[str, str]:
         """Say with which versions and on which machine the runs were made."""
         found = [r.meta for r in self.results.values()]
-        names = ("version", "python", "numpy", "machine")
+        names = ("version", "python", "numpy", "numba", "machine")
         return {name: "; ".join(dict.fromkeys(str(m[name]) for m in found if name in m)) for name in names}
 
 
@@ -183,15 +197,10 @@ def speed(result: Result) -> float:
     return result.rows / result.cpu_seconds if result.cpu_seconds > 0.0 else math.nan
 
 
-def _costs(runs: Sequence[Result]) -> tuple[str, ...]:
-    from thalweg.evaluate.table import bytes_text
-
+def typical_speed(runs: Sequence[Result]) -> float:
+    """Give the geometric mean of the speeds; NaN where none was measured."""
     speeds = [s for s in map(speed, runs) if s > 0.0]
-    if not speeds:
-        return ("–",) * 4
-    typical = math.exp(fmean(map(math.log, speeds)))
-    state, peak = (round(fmean(getattr(r, name) for r in runs)) for name in ("state_bytes", "peak_bytes"))
-    return f"{typical:,.0f}", f"{1e6 / typical:.3g}", bytes_text(state), bytes_text(peak)
+    return math.exp(fmean(map(math.log, speeds))) if speeds else math.nan
 
 
 def unit(metric: str) -> str:

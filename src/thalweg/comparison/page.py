@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from statistics import fmean
 
-from thalweg.comparison.outcome import Comparison, speed, unit
+from thalweg.comparison.outcome import NO_RANKING, Comparison, speed, typical_speed, unit
 from thalweg.evaluate import document as part
 from thalweg.evaluate import plots
 from thalweg.evaluate.comparison_plots import Cost
 from thalweg.evaluate.metrics import METRICS
-from thalweg.evaluate.ranking import Ranking
-from thalweg.evaluate.report import PHONE, call
+from thalweg.evaluate.ranking import Ranking, p_text
+from thalweg.evaluate.report import PHONE, call, caption, made_with
 from thalweg.evaluate.result import Result
 from thalweg.evaluate.significance import Interval
 from thalweg.evaluate.table import TITLES, Table, bytes_text, metric_text
@@ -46,8 +46,7 @@ def _opening(found: Comparison) -> Iterator[str]:
     ranking = found.ranking()
     yield part.paragraph(_summary(found, ranking), "lead")
     links = [("ranks", "Ranks and tests")] * (ranking is not None) + [("costs", "Accuracy and costs")]
-    links += [("streams", "Over time"), ("making", "How it was made")]
-    yield "<nav><ul>" + "".join(f'<li><a href="#{at}">{words}</a></li>' for at, words in links) + "</ul></nav>"
+    yield part.links([*links, ("streams", "Over time"), ("making", "How it was made")])
     if found.failures:
         told = "".join(
             f"<li>{html.escape(f'{c.learner} on {c.stream}, seed {c.seed}: {why}')}</li>"
@@ -69,13 +68,15 @@ def _summary(found: Comparison, ranking: Ranking | None) -> str:
     runs = _count(len(found.results), "run") + (f" with {len(seeds)} seeds" if len(seeds) > 1 else "")
     every = "Every record is predicted before its label is used."
     if ranking is None:
-        return f"{runs}. {every}"
+        return f"{runs}. {every} {NO_RANKING}"
     best = ranking.order[0]
     first = f"{ranking.learners[best]} has the best mean rank, {ranking.ranks[best]:.2f} of {len(ranking.learners)}"
     group = next((g for g in ranking.groups() if best in g), (best,))
     others = [ranking.learners[i] for i in group if i != best]
     if not ranking.differ:
         first += "; the tests find no significant difference between the learners"
+    elif ranking.control is not None:
+        first += f". Compared with {ranking.words_about_control()}"
     elif others:
         first += f"; the tests do not tell it from {_listed(others)}"
     else:
@@ -96,40 +97,50 @@ def _ranks(found: Comparison) -> Iterator[str]:
     yield part.paragraph(ranking.verdict())
     yield part.figure(
         plots.rank_diagram(ranking), plots.rank_diagram(ranking, width=PHONE),
-        "Mean ranks, 1 is the best. Bars join learners that Nemenyi's test does not tell apart."
-        if ranking.differ else "Mean ranks, 1 is the best. The tests find no significant difference.",
+        f"Mean ranks, 1 is the best. {_reading(ranking)}",
     )  # fmt: skip
-    best = ranking.order[0]
     scale = 100.0 if found.metric in plots.PERCENT else 1.0
     rows = [
-        (ranking.learners[i], Interval(*(scale * v for v in ranking.interval(i, best))))
-        for i in ranking.order[1:]
-        if math.isfinite(ranking.interval(i, best).mean)
+        (ranking.learners[i], Interval(*(scale * v for v in ranking.interval(i, ranking.reference))))
+        for i in ranking.order
+        if i != ranking.reference and math.isfinite(ranking.interval(i, ranking.reference).mean)
     ]
     if rows:
         what = f"{'Points of ' if scale == 100.0 else ''}{TITLES[found.metric]}"
         yield part.figure(
             plots.intervals(rows, title=what), plots.intervals(rows, title=what, width=PHONE),
-            f"Difference to {ranking.learners[best]}: means over the streams with 95 % intervals, "
+            f"Difference to {ranking.learners[ranking.reference]}: means over the streams with 95 % intervals, "
             "by resampling the streams 10,000 times.",
         )  # fmt: skip
     table = ranking.table()
     yield part.table(Table(table.head, table.rows, title="Average ranks and bootstrap intervals"))
     yield part.table(_tests(ranking))
+    if ranking.control is not None:
+        yield part.table(ranking.control_table())
     yield part.table(ranking.pairs_table())
+
+
+def _reading(ranking: Ranking) -> str:
+    """Say how to read the diagram."""
+    if not ranking.differ:
+        return "The tests find no significant difference."
+    if ranking.control is None:
+        return "Bars join learners that Nemenyi's test does not tell apart."
+    return f"Hollow dots, within the bar: the test of Bonferroni and Dunn does not tell them from {ranking.control}."
 
 
 def _tests(ranking: Ranking) -> Table:
     """Tabulate whether the learners differ at all."""
-    from thalweg.evaluate.ranking import p_text
-
     f, k, n = ranking.friedman, len(ranking.learners), ranking.streams
     rows = [
-        ("Friedman", f"χ² = {f.chi2:.4f}", str(k - 1), p_text(f.p)),
-        ("Iman–Davenport", f"F = {f.f:.4f}", f"{k - 1}, {(k - 1) * (n - 1)}", p_text(f.f_p)),
-        ("Nemenyi", f"CD = {ranking.critical_difference:.4f}", "", f"at {ranking.alpha:g}"),
+        ("Friedman", "χ²", f"{f.chi2:.4f}", f"{k - 1}", p_text(f.p)),
+        ("Iman–Davenport", "F", f"{f.f:.4f}".replace("inf", "∞"), f"{k - 1}, {(k - 1) * (n - 1)}", p_text(f.f_p)),
     ]
-    return Table(("test", "statistic", "degrees of freedom", "p"), rows, title="Do the learners differ at all?")
+    differences = [("Nemenyi", ranking.critical_difference)]
+    differences += [] if ranking.control is None else [("Bonferroni–Dunn", ranking.control_difference)]
+    rows += [(name, f"ranks apart, at {ranking.alpha:g}", f"{cd:.4f}", "", "") for name, cd in differences]
+    head = ("test", "statistic", "value", "degrees of freedom", "p")
+    return Table(head, rows, title="Do the learners differ at all?", words=2)
 
 
 def _costs(found: Comparison) -> Iterator[str]:
@@ -145,10 +156,9 @@ def _costs(found: Comparison) -> Iterator[str]:
 
 def _cost(found: Comparison, learner: str) -> Cost | None:
     runs = [r for stream in found.streams for r in found.of(learner, stream)]
-    speeds = [s for s in map(speed, runs) if s > 0.0]
-    if not speeds or any(found.failed(learner, stream) for stream in found.streams):
+    typical = typical_speed(runs)
+    if math.isnan(typical) or any(found.failed(learner, stream) for stream in found.streams):
         return None
-    typical = math.exp(fmean(map(math.log, speeds)))
     means = (fmean(r.accuracy for r in found.of(learner, stream)) for stream in found.streams)
     return Cost(learner, fmean(means), typical, fmean(r.state_bytes for r in runs))
 
@@ -157,14 +167,10 @@ def _streams(found: Comparison) -> Iterator[str]:
     """A picture and a table for each stream."""
     yield part.heading("Over time, stream by stream", anchor="streams")
     seed = found.cells[0].seed
-    yield part.paragraph(
-        f"Curves show seed {seed}; tables the means over all seeds. Dashed lines: where the stream is known to change; "
-        "triangles: where a learner says so."
-    )
+    yield part.paragraph(f"Curves show seed {seed}; tables the means over all seeds.")
     names = list(found.learners)
     if len(found.streams) > 6:
-        links = "".join(f'<li><a href="#stream-{i}">{html.escape(s)}</a></li>' for i, s in enumerate(found.streams))
-        yield f"<nav><ul>{links}</ul></nav>"
+        yield part.links((f"stream-{i}", stream) for i, stream in enumerate(found.streams))
     for i, stream in enumerate(found.streams):
         runs = {name: found.of(name, stream) for name in names}
         firsts = [of[0] for of in runs.values() if of]
@@ -178,7 +184,7 @@ def _streams(found: Comparison) -> Iterator[str]:
             wide, narrow = (
                 plots.curves(firsts, metric=metric, size=size, strips=False, among=names, title="") for size in sizes
             )
-            yield part.figure(wide, narrow)
+            yield part.figure(wide, narrow, f"{stream}: {caption(firsts[0], metric)}")
         elif i == MOST_CURVES:
             yield part.paragraph(f"Only the first {MOST_CURVES} streams are drawn.", "note")
         yield part.table(_stream_table(runs, stream))
@@ -201,13 +207,11 @@ def _stream_table(runs: dict[str, list[Result]], stream: str) -> Table:
 
 def _making(found: Comparison) -> Iterator[str]:
     yield part.heading("How it was made", anchor="making")
-    yield part.paragraph("To have this again, type:")
-    yield f"<pre>{html.escape(found.command)}</pre>"
-    names = {"version": "thalweg", "python": "Python", "numpy": "NumPy", "machine": "Machine"}
-    yield part.facts((names[name], text) for name, text in found.made_with().items() if text)
+    yield part.command(found.command)
     seeds = sorted({c.seed for c in found.cells})
+    yield part.facts([("Seeds", ", ".join(map(str, seeds))), *made_with(found.made_with()).items()])
     yield part.paragraph(
-        f"Seeds: {', '.join(map(str, seeds))}; a run that no seed can change was made once. Each run has a process "
+        "A run that no seed can change was made once. Each run has a process "
         "with one thread; times are CPU times without compilation, reading and scoring. AUC is that of the last window."
     )
     yield part.heading("Learners", level=3)

@@ -12,6 +12,9 @@ from thalweg.evaluate.table import bytes_text
 if TYPE_CHECKING:
     from thalweg.evaluate.ranking import Ranking
 
+CONTROL = "bonferroni-dunn"
+RULED = ("nemenyi", CONTROL)
+"""Procedures that have one critical difference, drawn as a ruler."""
 _ROW = 0.27  # inches for a learner's name in the diagram of ranks
 
 
@@ -19,22 +22,26 @@ def rank_diagram(
     ranking: "Ranking",
     path: str | os.PathLike[str] | None = None,
     *,
-    procedure: Any = "nemenyi",
+    procedure: Any = None,
     dark: bool = False,
     width: float = 8.0,
 ) -> Picture:
     """Draw the mean ranks on a line, best on the left; thick bars join learners that the test does not tell apart.
 
-    path: a .png, .svg or .pdf file to write; None: only give the picture. procedure: which test joins ("nemenyi",
-    with its critical difference as a ruler; "shaffer"; "holm"). width: inches.
+    ranking: whose ranks; of one with a control, the bar reaches as far as its test (Bonferroni–Dunn) does not tell
+    learners from it, and their dots are hollow. path: a .png, .svg or .pdf file to write; None: only give the picture.
+    procedure: which test joins all pairs ("nemenyi", with its critical difference as a ruler; "shaffer"; "holm"),
+    whether or not there is a control; None: that of the control, or else Nemenyi's. dark: for a dark page.
+    width: inches.
 
     >>> from thalweg.evaluate.ranking import Ranking
-    >>> ranking = Ranking(["tree", "forest"], [[0.7, 0.8], [0.6, 0.9], [0.5, 0.7], [0.2, 0.4]])
+    >>> ranking = Ranking(["tree", "forest"], [[0.7, 0.8], [0.6, 0.9], [0.5, 0.7]] * 2)
     >>> rank_diagram(ranking).alt
-    'Mean ranks of 2 learners over 4 streams, 1 is the best: forest 1.00, tree 2.00. All of them differ (nemenyi).'
+    'Mean ranks of 2 learners over 6 streams, 1 is the best: forest 1.00, tree 2.00. All of them differ (nemenyi).'
     """
     if path is not None:
         check_path(path)
+    procedure = procedure or _own_procedure(ranking)
     theme = DARK if dark else LIGHT
     names = 0.3 + 0.085 * max(map(len, ranking.learners))
     draw = _hanging if names + 0.45 <= 0.27 * width else _in_rows
@@ -44,7 +51,11 @@ def rank_diagram(
     return picture
 
 
-def describe_ranks(ranking: "Ranking", procedure: Any = "nemenyi") -> str:
+def _own_procedure(ranking: "Ranking") -> str:
+    return "nemenyi" if ranking.control is None else CONTROL
+
+
+def describe_ranks(ranking: "Ranking", procedure: Any = None) -> str:
     """Say in words what ``rank_diagram`` draws.
 
     >>> from thalweg.evaluate.ranking import Ranking
@@ -55,6 +66,9 @@ def describe_ranks(ranking: "Ranking", procedure: Any = "nemenyi") -> str:
     what = f"Mean ranks of {len(ranking.learners)} learners over {ranking.streams} streams, 1 is the best: {named}."
     if not ranking.differ:
         return f"{what} They do not differ significantly."
+    procedure = procedure or _own_procedure(ranking)
+    if procedure == CONTROL:
+        return f"{what} Compared with {ranking.words_about_control()}."
     groups = ranking.groups(procedure)
     if not groups:
         return f"{what} All of them differ ({procedure})."
@@ -64,10 +78,10 @@ def describe_ranks(ranking: "Ranking", procedure: Any = "nemenyi") -> str:
 
 def _hanging(ranking: "Ranking", procedure: Any, width: float, names: float, theme: Theme) -> Any:
     """Draw the line of ranks with the names hung below it: the better half to the left, the others to the right."""
-    k, groups, margin = len(ranking.learners), ranking.groups(procedure), names + 0.45
+    k, bars, margin = len(ranking.learners), _bars(ranking, procedure), names + 0.45
     left = math.ceil(k / 2)
-    levels = _levels(groups, ranking)
-    top = 0.95 if procedure == "nemenyi" else 0.5
+    levels = _levels(bars)
+    top = 0.95 if procedure in RULED else 0.5
     below = top + 0.22 + 0.16 * (max(levels, default=-1) + 1)
     figure, axes = _sheet(width, below + _ROW * left + 0.1, theme)
 
@@ -80,23 +94,24 @@ def _hanging(ranking: "Ranking", procedure: Any, width: float, names: float, the
         y = below + _ROW * ((place if on_left else k - 1 - place) + 0.35)
         at, edge = x(ranking.ranks[i]), margin - 0.12 if on_left else width - margin + 0.12
         axes.plot([at, at, edge], [top, y, y], color=theme.faint, linewidth=1.0, solid_joinstyle="round")
-        axes.plot([at], [top], "o", color=theme.lines[0], markersize=5.5, zorder=4)
+        axes.plot([at], [top], "o", markersize=5.5, zorder=4, **_dot(ranking, procedure, i, theme))
         words = (ranking.learners[i], f"{ranking.ranks[i]:.2f}")
         text, side, ha = ("  ".join(words), -0.06, "right") if on_left else ("  ".join(words[::-1]), 0.06, "left")
         axes.text(edge + side, y, text, ha=ha, va="center", color=theme.ink, fontsize=10)
-    for level, group in zip(levels, groups, strict=True):
+    for level, (low, high) in zip(levels, bars, strict=True):
         y = top + 0.16 + 0.16 * level
-        ends = [x(ranking.ranks[i]) for i in (group[0], group[-1])]
-        axes.plot([ends[0] - 0.05, ends[1] + 0.05], [y, y], color=theme.lines[1], linewidth=4.0, solid_capstyle="round")
-    if procedure == "nemenyi":
-        _ruler(axes, ranking, x, theme)
+        beyond, cap = (0.0, "butt") if procedure == CONTROL else (0.05, "round")  # a control's bar ends where it ends
+        ends = [x(low) - beyond, x(high) + beyond]
+        axes.plot(ends, [y, y], color=theme.lines[1], linewidth=4.0, solid_capstyle=cap)
+    if procedure in RULED:
+        _ruler(axes, ranking, procedure, x, theme)
     return figure
 
 
 def _in_rows(ranking: "Ranking", procedure: Any, width: float, names: float, theme: Theme) -> Any:
     """Draw a row for each learner, for long names and for narrow pictures; bars that join them stand on the right."""
-    k, groups = len(ranking.learners), ranking.groups(procedure)
-    top = 0.95 if procedure == "nemenyi" else 0.4
+    k, groups = len(ranking.learners), [] if procedure == CONTROL else ranking.groups(procedure)
+    top = 0.95 if procedure in RULED else 0.4
     left, right = min(names, 0.52 * width), width - 0.62 - 0.16 * len(groups)
     figure, axes = _sheet(width, top + 0.15 + _ROW * k + 0.1, theme)
 
@@ -110,16 +125,42 @@ def _in_rows(ranking: "Ranking", procedure: Any, width: float, names: float, the
     for place, i in enumerate(ranking.order):
         at = y(place)
         axes.plot([x(1), x(k)], [at, at], color=theme.grid, linewidth=0.8, zorder=1)
-        axes.plot([x(ranking.ranks[i])], [at], "o", color=theme.lines[0], markersize=6.5, zorder=4)
+        axes.plot([x(ranking.ranks[i])], [at], "o", markersize=6.5, zorder=4, **_dot(ranking, procedure, i, theme))
         axes.text(left - 0.02, at, ranking.learners[i], ha="right", va="center", color=theme.ink, fontsize=10)
         axes.text(right + 0.4, at, f"{ranking.ranks[i]:.2f}", ha="right", va="center", color=theme.ink, fontsize=10)
     for n, group in enumerate(groups):
         ends = [y(ranking.order.index(i)) for i in (group[0], group[-1])]
         column = right + 0.58 + 0.16 * n
         axes.plot([column] * 2, ends, color=theme.lines[1], linewidth=4.0, solid_capstyle="round")
-    if procedure == "nemenyi":
-        _ruler(axes, ranking, x, theme)
+    for low, high in _bars(ranking, procedure) if procedure == CONTROL else []:
+        axes.plot([x(low), x(high)], [top + 0.08] * 2, color=theme.lines[1], linewidth=4.0, solid_capstyle="butt")
+        for end in (low, high):
+            axes.plot([x(end)] * 2, [top + 0.08, y(k - 1) + 0.1], color=theme.lines[1], linewidth=0.8, zorder=2)
+    if procedure in RULED:
+        _ruler(axes, ranking, procedure, x, theme)
     return figure
+
+
+def _bars(ranking: "Ranking", procedure: Any) -> list[tuple[float, float]]:
+    """Give the ranks that each bar reaches from and to."""
+    if procedure != CONTROL:
+        return [(ranking.ranks[group[0]], ranking.ranks[group[-1]]) for group in ranking.groups(procedure)]
+    if not ranking.differ:
+        return []
+    mine, reach = ranking.ranks[ranking.reference], ranking.control_difference
+    return [(max(mine - reach, 1.0), min(mine + reach, float(len(ranking.learners))))]
+
+
+def _dot(ranking: "Ranking", procedure: Any, i: int, theme: Theme) -> dict[str, Any]:
+    """Give the colours of a learner's dot: the control has that of the bar; hollow: not told from the control."""
+    if procedure != CONTROL or i == ranking.reference:
+        return {"color": theme.lines[procedure == CONTROL]}
+    alike = not ranking.differ or ranking.against_control()[ranking.learners[i]] >= ranking.alpha
+    return {
+        "color": theme.lines[0],
+        "markerfacecolor": theme.paper if alike else theme.lines[0],
+        "markeredgewidth": 1.5,
+    }
 
 
 def _sheet(width: float, height: float, theme: Theme) -> tuple[Any, Any]:
@@ -140,28 +181,28 @@ def _line(axes: Any, k: int, x: Any, y: float, theme: Theme) -> None:
         axes.text(x(rank), y - 0.11, str(rank), ha="center", va="bottom", color=theme.faint, fontsize=9)
 
 
-def _levels(groups: Sequence[tuple[int, ...]], ranking: "Ranking") -> list[int]:
+def _levels(bars: Sequence[tuple[float, float]]) -> list[int]:
     """Put bars that would touch on different levels."""
     ends: list[float] = []
     levels = []
-    for group in groups:
-        low, high = ranking.ranks[group[0]], ranking.ranks[group[-1]]
+    for low, high in bars:
         level = next((n for n, end in enumerate(ends) if end < low - 0.08), len(ends))
         ends[level : level + 1] = [high]
         levels.append(level)
     return levels
 
 
-def _ruler(axes: Any, ranking: "Ranking", x: Any, theme: Theme) -> None:
+def _ruler(axes: Any, ranking: "Ranking", procedure: Any, x: Any, theme: Theme) -> None:
     """Draw the critical difference as a length."""
-    cd, k = ranking.critical_difference, len(ranking.learners)
+    cd = ranking.control_difference if procedure == CONTROL else ranking.critical_difference
+    k = len(ranking.learners)
     shown = min(cd, k - 1.0)
     y = 0.42
     axes.plot([x(1), x(1 + shown)], [y, y], color=theme.lines[1], linewidth=2.0)
     for end in (1, 1 + shown):
         axes.plot([x(end)] * 2, [y - 0.06, y + 0.06], color=theme.lines[1], linewidth=2.0)
     more = "" if shown == cd else ", more than there is"
-    words = f"critical difference {cd:.2f}{more}"
+    words = f"critical difference {cd:.2f}{f' to {ranking.control}' if procedure == CONTROL else ''}{more}"
     axes.text(x(1), y - 0.1, words, ha="left", va="bottom", color=theme.ink, fontsize=9)
 
 

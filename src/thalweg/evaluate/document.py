@@ -1,6 +1,7 @@
 """The parts of a self-contained HTML page: no network, no scripts, light and dark, on a phone and on paper."""
 
 import html
+import re
 from collections.abc import Iterable
 
 from thalweg.evaluate.picture import Picture, page_colours
@@ -26,15 +27,21 @@ figure text { font-family: var(--font) }
 figcaption { margin-top: .4rem }
 .narrow { display: none }
 @media screen and (max-width: 40rem) { .wide { display: none } .narrow { display: block } }
-.scroll { overflow-x: auto; margin: .75rem 0 .5rem }
+.scroll { overflow-x: auto; margin: .75rem 0 .5rem; background:
+          linear-gradient(var(--paper) 0 0) 100% 0 / 1.5rem 100% no-repeat local,
+          linear-gradient(to left, var(--grid), transparent) 100% 0 / .6rem 100% no-repeat scroll }
 table { border-collapse: collapse; font-size: .875rem; font-variant-numeric: tabular-nums; min-width: 60% }
 caption { text-align: left; font-weight: 600; padding: 0 0 .4rem }
-th, td { padding: .38rem .55rem; border-bottom: 1px solid var(--grid); white-space: nowrap; text-align: right }
+th, td { padding: .38rem .55rem; border-bottom: 1px solid var(--grid); white-space: nowrap; text-align: right;
+         vertical-align: baseline }
 thead th { color: var(--faint); font-weight: 600; vertical-align: bottom; border-bottom-color: var(--faint);
            white-space: normal; line-height: 1.3 }
 tbody th { font-weight: 400; position: sticky; left: 0; background: var(--paper) }
 th:first-child { text-align: left; padding-left: 0 }
 td strong { font-weight: 700 }
+td small { display: block; font-size: .8125rem; font-weight: 400; color: var(--faint) }
+.word { text-align: left; white-space: normal; min-width: 5.5rem }
+table.words { width: 100% } .words tbody th { white-space: normal }
 tr.sum > * { border-bottom: 0; color: var(--faint) }
 tr.sum:first-of-type > * , tr:not(.sum) + tr.sum > * { border-top: 1px solid var(--faint) }
 dl { display: grid; grid-template-columns: max-content 1fr; gap: .3rem 1.25rem; margin: .5rem 0 }
@@ -49,6 +56,10 @@ footer { margin-top: 3rem; padding-top: .9rem; border-top: 1px solid var(--grid)
   body { padding: 1.25rem 1rem 2rem } h1 { font-size: 1.4rem } h2 { margin-top: 2.25rem }
   th, td { padding: .35rem .5rem } tbody th { max-width: 9.5rem; white-space: normal; overflow-wrap: break-word }
   dl { grid-template-columns: 1fr; gap: 0 } dd { margin-bottom: .6rem }
+  table.words, .words caption, .words tbody, .words tr, .words th, .words td { display: block }
+  .words thead { display: none } .words tr { border-bottom: 1px solid var(--grid); padding: .5rem 0 }
+  .words tbody > tr > th { max-width: none; font-weight: 600 } .words tbody > tr > * { border: 0; padding: .1rem 0 }
+  .words td::before { content: attr(data-head) ": "; color: var(--faint) }
 }
 @media print {
   html { font-size: 9.5pt } body { max-width: none; padding: 0 } nav { display: none } h2, h3 { break-after: avoid }
@@ -115,29 +126,63 @@ def figure(wide: Picture, narrow: Picture | None = None, caption: str = "") -> s
 
 
 def table(rows: Table, *, sums: int = 0) -> str:
-    """Give a table that scrolls by itself where it is too wide; cells that begin with ``* `` are bold.
+    """Give a table that scrolls by itself where it is too wide; one of words alone wraps, and is a list on a phone.
 
+    Cells that begin with ``* `` are bold, backquotes make code; what a number has in brackets stands small below it.
     sums: so many rows at the end are sums of the others.
 
-    >>> "<td><strong>0.9</strong></td>" in table(Table(("learner", "score"), [("tree", "* 0.9")]))
+    >>> made = table(Table(("learner", "score"), [("tree", "* 0.9 (0.8)")]))
+    >>> "<td><strong>0.9</strong><small>0.8</small></td>" in made
     True
     """
-    head = "".join(f'<th scope="col">{html.escape(name).replace("(", "<wbr>(")}</th>' for name in rows.head)
+    columns = [(name, i < rows.words) for i, name in enumerate(rows.head)]
+    head = "".join(
+        f'<th scope="col"{_word(is_word)}>{html.escape(name).replace("(", "<wbr>(")}</th>' for name, is_word in columns
+    )
     body = []
     for n, (first, *cells) in enumerate(rows.rows):
         sort = ' class="sum"' if n >= len(rows.rows) - sums else ""
-        body.append(f'<tr{sort}><th scope="row">{html.escape(first)}</th>{"".join(map(_cell, cells))}</tr>')
+        inner = "".join(_cell(text, *column) for text, column in zip(cells, columns[1:], strict=True))
+        body.append(f'<tr{sort}><th scope="row">{html.escape(first)}</th>{inner}</tr>')
     caption = f"<caption>{html.escape(rows.title)}</caption>" if rows.title else ""
     notes = "".join(paragraph(note, "note") for note in rows.notes)
-    inside = f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{''.join(body)}</tbody></table>"
+    sort = ' class="words"' if rows.words >= len(columns) else ""
+    inside = f"<table{sort}>{caption}<thead><tr>{head}</tr></thead><tbody>{''.join(body)}</tbody></table>"
     label = html.escape(rows.title or rows.head[0])
     return f'<div class="scroll" role="region" aria-label="{label}" tabindex="0">{inside}</div>{notes}'
 
 
-def _cell(text: str) -> str:
-    if text.startswith("* "):
-        return f"<td><strong>{html.escape(text[2:])}</strong></td>"
-    return f"<td>{html.escape(text)}</td>"
+def _word(is_word: bool) -> str:
+    return ' class="word"' if is_word else ""
+
+
+def _cell(text: str, head: str, is_word: bool) -> str:
+    if is_word:
+        words = re.sub(r"`([^`]+)`", r"<code>\1</code>", html.escape(text))
+        return f'<td class="word" data-head="{html.escape(head)}">{words}</td>'
+    text = re.sub(r"(?<![\w.])-(?=\d)", "−", html.escape(text))
+    number, bracket, beside = text.removeprefix("* ").partition(" (")
+    small = f"<small>{beside.removesuffix(')')}</small>" if bracket else ""
+    return f"<td><strong>{number}</strong>{small}</td>" if text.startswith("* ") else f"<td>{number}{small}</td>"
+
+
+def command(text: str) -> str:
+    """Give what to type to have a page again.
+
+    >>> command("thalweg demo")
+    '<p>To have this again, type:</p><pre>thalweg demo</pre>'
+    """
+    return f"{paragraph('To have this again, type:')}<pre>{html.escape(text)}</pre>"
+
+
+def links(to: Iterable[tuple[str, str]]) -> str:
+    """Give a line of links to the parts of a page, by their anchors.
+
+    >>> links([("ranks", "Ranks")])
+    '<nav><ul><li><a href="#ranks">Ranks</a></li></ul></nav>'
+    """
+    each = (f'<li><a href="#{html.escape(anchor)}">{html.escape(words)}</a></li>' for anchor, words in to)
+    return f"<nav><ul>{''.join(each)}</ul></nav>"
 
 
 def facts(pairs: Iterable[tuple[str, str]], *, code: bool = False) -> str:
@@ -149,12 +194,3 @@ def facts(pairs: Iterable[tuple[str, str]], *, code: bool = False) -> str:
     left, right = ("<code>", "</code>") if code else ("", "")
     each = (f"<dt>{html.escape(name)}</dt><dd>{left}{html.escape(text)}{right}</dd>" for name, text in pairs)
     return f"<dl>{''.join(each)}</dl>"
-
-
-def foot(text: str) -> str:
-    """Give the last lines of a page.
-
-    >>> foot("thalweg 1.0")
-    '<footer>thalweg 1.0</footer>'
-    """
-    return f"<footer>{html.escape(text)}</footer>"

@@ -1,19 +1,19 @@
 """One self-contained HTML page about one or several runs on one stream."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from thalweg.evaluate import document as part
 from thalweg.evaluate.plots import curves
 from thalweg.evaluate.result import Result
-from thalweg.evaluate.table import side_by_side
+from thalweg.evaluate.table import TITLES, side_by_side
 
 PHONE = 4.4
 """Inches of a picture for a phone."""
 
 
-def page(results: Sequence[Result], path: str | Path, *, title: str, words: str = "") -> None:
-    """Write a page: the curves, a table, and what each learner was.
+def page(results: Sequence[Result], path: str | Path, *, title: str, words: str = "", command: str = "") -> None:
+    """Write a page: the curves, a table, what each learner was, and the command that makes it again.
 
     >>> import tempfile
     >>> from thalweg import SEA, NoChange, prequential
@@ -22,20 +22,35 @@ def page(results: Sequence[Result], path: str | Path, *, title: str, words: str 
     """
     body = [
         *[part.paragraph(words, "lead")] * bool(words),
-        part.figure(curves(results), curves(results, size=(PHONE, 2.8), title="")),
+        part.figure(curves(results), curves(results, size=(PHONE, 2.8), title=""), caption(results[0])),
         part.table(side_by_side(results)),
         part.heading("The learners"),
         part.facts(((r.learner, call(r)) for r in results), code=True),
-        part.foot(", ".join(_versions(results[0]))),
+        *([part.heading("How it was made"), part.command(command)] if command else []),
+        part.facts(made_with({k: v for k, v in results[0].meta.items() if isinstance(v, str)}).items()),
     ]
     Path(path).write_text(part.document(title, body), encoding="utf-8")
+
+
+def caption(result: Result, metric: str = "accuracy") -> str:
+    """Say what a picture of curves shows."""
+    name = TITLES[metric]
+    return (
+        f"{name[0].upper()}{name[1:]} over the last {result.window:,} rows. Dashed lines: where the stream is known to "
+        "change; triangles: where a learner says so."
+    )
+
+
+def made_with(versions: Mapping[str, str]) -> dict[str, str]:
+    """Name what a run was made with, for people.
+
+    >>> made_with({"version": "1.0", "numba": ""})
+    {'thalweg': '1.0'}
+    """
+    names = {"version": "thalweg", "python": "Python", "numpy": "NumPy", "numba": "Numba", "machine": "Machine"}
+    return {names[key]: text for key, text in versions.items() if text and key in names}
 
 
 def call(result: Result) -> str:
     """Write the parameters of a learner."""
     return ", ".join(f"{k}={v!r}" for k, v in result.params.items()) or "no parameters"
-
-
-def _versions(result: Result) -> list[str]:
-    names = {"version": "thalweg", "machine": ""}
-    return [f"{names.get(k, k)} {v}".strip() for k, v in result.meta.items() if isinstance(v, str)]

@@ -5,6 +5,7 @@ import platform
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from importlib.metadata import version
 from typing import Any, Literal, final
 
 import numpy as np
@@ -381,6 +382,7 @@ def about(stream: Stream) -> dict[str, Any]:
         "version": __version__,
         "python": platform.python_version(),
         "numpy": np.__version__,
+        "numba": version("numba"),
         "machine": f"{platform.system()} {platform.machine()}, {_processor()}, {os.cpu_count()} cores",
         "stream_params": stream_params(stream),
     }

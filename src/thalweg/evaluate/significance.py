@@ -1,6 +1,6 @@
 """Is a learner better, or was it luck? Tests on a table of scores: a row for each stream, a column for each learner.
 
-Demšar 2006 (ranks, Friedman, Nemenyi, Wilcoxon); García & Herrera 2008 (Shaffer's and Holm's procedures).
+Demšar 2006 (ranks, Friedman, Nemenyi, Bonferroni–Dunn, Wilcoxon); García & Herrera 2008 (Shaffer and Holm).
 """
 
 import math
@@ -29,6 +29,7 @@ class Friedman(NamedTuple):
     f: float
     """Iman and Davenport's statistic; infinite where all streams rank the learners alike."""
     f_p: float
+    """Its p-value; where it is infinite, how often chance alone would rank the learners alike on all streams."""
 
 
 class Interval(NamedTuple):
@@ -93,8 +94,17 @@ def friedman(scores: ArrayLike, *, higher_is_better: bool = True) -> Friedman:
     share = 1.0 - tied / (n * (k**3 - k))
     chi2 = max(chi2, 0.0) / share if share > 0.0 else 0.0  # all learners alike on every stream
     rest = n * (k - 1) - chi2
-    f = (n - 1) * chi2 / rest if rest > 1e-9 else math.inf
-    return Friedman(chi2, float(chi2_law.sf(chi2, k - 1)), f, float(f_law.sf(f, k - 1, (k - 1) * (n - 1))))
+    p = float(chi2_law.sf(chi2, k - 1))
+    if rest <= 1e-9:  # the law of F would say 0 even for two streams
+        return Friedman(chi2, p, math.inf, _orders(ranks[0]) ** -(n - 1.0))
+    f = (n - 1) * chi2 / rest
+    return Friedman(chi2, p, f, float(f_law.sf(f, k - 1, (k - 1) * (n - 1))))
+
+
+def _orders(ranks: Floats) -> float:
+    """Count the orders in which learners can come that have these ranks, some of them tied."""
+    ties = np.unique(ranks, return_counts=True)[1].tolist()
+    return math.factorial(len(ranks)) / math.prod(map(math.factorial, ties))
 
 
 def critical_difference(learners: int, streams: int, alpha: float = 0.05) -> float:
@@ -110,6 +120,36 @@ def critical_difference(learners: int, streams: int, alpha: float = 0.05) -> flo
     params.number("alpha", alpha, above=0.0, below=1.0)
     q = float(studentized_range.ppf(1.0 - alpha, learners, math.inf)) / math.sqrt(2.0)
     return q * _spread(learners, streams)
+
+
+def control_difference(learners: int, streams: int, alpha: float = 0.05) -> float:
+    """Give the least difference to a control's mean rank that the test of Bonferroni and Dunn calls significant.
+
+    Less than Nemenyi's: a control that was chosen beforehand is compared with the others, and they not with each other.
+
+    >>> round(control_difference(7, 20), 4)
+    1.8023
+    """
+    from scipy.stats import norm
+
+    params.whole("learners", learners, least=2)
+    params.whole("streams", streams, least=2)
+    params.number("alpha", alpha, above=0.0, below=1.0)
+    return float(norm.isf(alpha / (2 * (learners - 1)))) * _spread(learners, streams)
+
+
+def bonferroni_dunn(ranks: Sequence[float] | Floats, streams: int, control: int) -> dict[int, float]:
+    """Give the p-value of each other learner against a control, adjusted for their number, from the mean ranks.
+
+    control: the place of the learner that all others are compared with.
+
+    >>> {other: round(p, 4) for other, p in bonferroni_dunn([1.0, 2.0, 3.0], 10, control=0).items()}
+    {1: 0.0507, 2: 0.0}
+    """
+    pairs = _pair_p(ranks, streams)
+    others = len(ranks) - 1
+    params.whole("control", control, least=0, most=others)
+    return {i + j - control: min(1.0, others * p) for (i, j), p in pairs.items() if control in (i, j)}
 
 
 def nemenyi(ranks: Sequence[float] | Floats, streams: int) -> dict[Pair, float]:

@@ -1,8 +1,9 @@
 """Tables that read well as text, in a terminal and in a notebook."""
 
 import html
+import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, final
 
@@ -27,7 +28,7 @@ _BARS = "▁▂▃▄▅▆▇█"
 
 @final
 class Table:
-    """A head, rows of text and a few notes. The first column is a name, the others are numbers.
+    """A head, rows of text and a few notes. words: so many columns, from the left, are words; the others are numbers.
 
     >>> print(Table(("metric", "value"), [("accuracy", "0.81"), ("kappa", "0.5")], title="SEA"))
     SEA
@@ -38,20 +39,28 @@ class Table:
     """
 
     def __init__(
-        self, head: Sequence[str], rows: Sequence[Sequence[str]], *, title: str = "", notes: Sequence[str] = ()
+        self,
+        head: Sequence[str],
+        rows: Sequence[Sequence[str]],
+        *,
+        title: str = "",
+        notes: Sequence[str] = (),
+        words: int = 1,
     ) -> None:
         self.head, self.rows, self.title, self.notes = tuple(head), [tuple(r) for r in rows], title, tuple(notes)
+        self.words = words
 
     def __str__(self) -> str:
         widths = [max(len(r[i]) for r in (self.head, *self.rows)) for i in range(len(self.head))]
         lines = [
             "  ".join(
-                cell.ljust(w) if i == 0 else cell.rjust(w) for i, (cell, w) in enumerate(zip(r, widths, strict=True))
-            )
+                cell.ljust(w) if i < self.words else cell.rjust(w)
+                for i, (cell, w) in enumerate(zip(r, widths, strict=True))
+            ).rstrip()
             for r in (self.head, *self.rows)
         ]
         rule = "─" * (sum(widths) + 2 * (len(widths) - 1))
-        return "\n".join([*[self.title] * bool(self.title), lines[0].rstrip(), rule, *lines[1:], *self.notes])
+        return "\n".join([*[self.title] * bool(self.title), lines[0], rule, *lines[1:], *self.notes])
 
     __repr__ = __str__
 
@@ -73,6 +82,7 @@ class Table:
                 [[row[i] for i in (0, *block)] for row in self.rows],
                 title=self.title if n == 0 else "",
                 notes=self.notes if n == len(blocks) - 1 else (),
+                words=sum(i < self.words for i in (0, *block)),
             )
             for n, block in enumerate(blocks)
         ]
@@ -85,7 +95,7 @@ class Table:
 
         table = RichTable(box=box.SIMPLE_HEAD, pad_edge=False)
         for i, name in enumerate(self.head):
-            table.add_column(Text(name), justify="left" if i == 0 else "right", no_wrap=True)
+            table.add_column(Text(name), justify="left" if i < self.words else "right", no_wrap=True)
         for row in self.rows:
             table.add_row(*map(Text, row))
         title = [Text(self.title, style="bold")] * bool(self.title)
@@ -93,7 +103,7 @@ class Table:
 
     def _repr_html_(self) -> str:
         def cells(row: Sequence[str], tag: str) -> str:
-            sides = ["left", *["right"] * (len(row) - 1)]
+            sides = ["left" if i < self.words else "right" for i in range(len(row))]
             pairs = zip(row, sides, strict=True)
             return "".join(f'<{tag} style="text-align:{side}">{html.escape(c)}</{tag}>' for c, side in pairs)
 
@@ -180,6 +190,16 @@ def metric_text(name: str, value: float) -> str:
     if name in ("accuracy", "balanced_accuracy"):
         return f"{100.0 * value:.2f} %"
     return f"{round(value, 4) + 0.0:.4f}"  # + 0.0: no minus before a zero
+
+
+def equal_decimals(values: Iterable[float]) -> int:
+    """Say how many decimals all numbers of a column get, so that the smallest of them has two digits that count.
+
+    >>> equal_decimals([0.0634, 12.0]), equal_decimals([1.5, 20.0]), equal_decimals([250.0]), equal_decimals([])
+    (3, 1, 0, 0)
+    """
+    sizes = [abs(v) for v in values if math.isfinite(v) and v != 0.0]
+    return min(max(1 - math.floor(math.log10(min(sizes))), 0), 4) if sizes else 0
 
 
 def bytes_text(n: int) -> str:

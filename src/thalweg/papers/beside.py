@@ -4,6 +4,7 @@ import csv
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from statistics import fmean
 from typing import final
@@ -12,7 +13,7 @@ import numpy as np
 
 from thalweg.evaluate.ranking import Ranking
 from thalweg.evaluate.significance import Floats, average_ranks
-from thalweg.evaluate.table import Table
+from thalweg.evaluate.table import Table, equal_decimals
 from thalweg.papers.plan import PaperTable, Published
 
 UNITS = {"accuracy": "accuracy in per cent", "error": "error in per cent", "time": "CPU µs per record",
@@ -86,15 +87,12 @@ class Beside:
     # -- tables -------------------------------------------------------------------------------------------------------
 
     def table(self) -> Table:
-        """Tabulate every row: ours, and in brackets the published number and the difference."""
+        """Tabulate every row: ours, then in brackets the published number and the difference."""
         rows = [(row, *self._cells(row)) for row in self.rows]
-        note = "Ours; in brackets what is published" if self.published else "Ours"
-        note += (
-            "."
-            if self.plan.relative_to
-            else (", and the difference" if self.published else "") + ". Bold: the best of ours."
-        )
-        return Table(("stream", *self.learners), rows, title=f"By stream, {self.unit}", notes=[note])
+        note = f"Ours{', then what is published' if self.published else ''}"
+        if not self.plan.relative_to:
+            note += f"{', and the difference' if self.published else ''}. Bold: the best of ours"
+        return Table(("stream", *self.learners), rows, title=f"By stream, {self.unit}", notes=[f"{note}."])
 
     @property
     def unit(self) -> str:
@@ -115,13 +113,20 @@ class Beside:
 
     def _change(self, row: str, learner: str) -> str:
         change = self.difference(row, learner)
-        return "" if math.isnan(change) or self.plan.relative_to else f", {change:+.2f}"
+        return "" if math.isnan(change) or self.plan.relative_to else f", {change:+,.{self.decimals}f}"
 
     def text(self, value: float) -> str:
         """Write a number."""
         if math.isnan(value):
             return "–"
-        return f"{value:.2f}" if self.plan.measure in ("accuracy", "error") else f"{value:.3g}"
+        return f"{value:,.{self.decimals}f}"
+
+    @cached_property
+    def decimals(self) -> int:
+        """How many decimals all numbers of the table have."""
+        if self.plan.measure in ("accuracy", "error"):
+            return 2
+        return equal_decimals([*self.ours.values(), *self.published.values()])
 
     def summary(self) -> Table:
         """Tabulate every learner: means and mean ranks, published and ours, over the rows that both have."""
@@ -135,7 +140,7 @@ class Beside:
         for i, learner in enumerate(self.learners):
             numbers = [self.mean(n, learner, both) for n in (self.published, self.ours)]
             change = numbers[1] - numbers[0]
-            last = [] if self.plan.relative_to else ["–" if math.isnan(change) else f"{change:+.2f}"]
+            last = [] if self.plan.relative_to else ["–" if math.isnan(change) else f"{change:+,.{self.decimals}f}"]
             rank = ["–" if r is None else f"{r[i]:.2f}" for r in (theirs, mine)]
             rows.append((learner, *map(self.text, numbers), *last, *rank))
         last_head = [] if self.plan.relative_to else ["difference"]
