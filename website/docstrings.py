@@ -5,7 +5,6 @@ They are written for a reader of the source: parameters are sentences of the for
 """
 
 import ast
-import dataclasses
 import importlib
 import inspect
 import pkgutil
@@ -71,7 +70,8 @@ def read(thing: Any) -> Doc:
 
 def _fields(thing: Any) -> dict[str, str]:
     """What stands below the fields of a class of data."""
-    if not dataclasses.is_dataclass(thing) and not hasattr(thing, "_fields"):
+    kinds = ("__dataclass_fields__", "_fields", "__struct_fields__")
+    if not any(hasattr(thing, kind) for kind in kinds) or thing.__module__.startswith("msgspec"):
         return {}
     body = ast.parse(inspect.getsource(thing)).body[0].body  # type: ignore[attr-defined]
     return {

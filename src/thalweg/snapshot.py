@@ -29,6 +29,8 @@ MOST_SHOWN = 1_000
 def save(obj: Stateful, path: Path) -> None:
     """Write a learner, a stream or a detector to one file, so that ``load`` continues it bit for bit.
 
+    obj: what to write; anything with ``state`` and ``restore``. path: the file; it is there whole, or not at all.
+
     >>> import pathlib, tempfile
     >>> import thalweg
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "model.safetensors"
@@ -52,8 +54,8 @@ def load(path: Path, *, cls: type[T]) -> T: ...
 def load(path: Path, *, cls: type[Any] | None = None) -> Any:
     """Read what ``save`` wrote, and go on with it.
 
-    cls: the class, where it is your own and not one of the library's. The tables of a learner stand on the file until
-    they are written to, so loading is fast and the file is never changed.
+    path: the file. cls: the class, where it is your own and not one of the library's. The tables of a learner stand on
+    the file until they are written to, so loading is fast and the file is never changed.
 
     >>> import tempfile
     >>> from thalweg import MajorityClass

@@ -45,8 +45,33 @@ def test_every_parameter_is_described(name: str) -> None:
     assert undescribed == []
 
 
+@pytest.mark.parametrize("name", pages.PUBLIC)
+def test_every_parameter_of_a_public_name_is_described(name: str) -> None:
+    undescribed = [p.name for p in docstrings.params(getattr(thalweg, name)) if not p.text]
+    assert undescribed == [], f"{name}: the docstring must say what {', '.join(undescribed)} mean"
+
+
+def test_a_parameter_without_a_word_is_found() -> None:
+    def thing(*, told: int, untold: int) -> None:
+        """Do it. told: how often."""
+
+    assert [p.name for p in docstrings.params(thing) if not p.text] == ["untold"]
+
+
 def test_every_public_name_is_in_the_reference() -> None:
-    assert sorted(name for names in reference_pages.groups().values() for name in names) == sorted(pages.PUBLIC)
+    groups = reference_pages.groups()
+    assert sorted(name for names in groups.values() for name in names) == sorted(pages.PUBLIC)
+    reference = [{reference_pages.title(group): f"reference/{group}.md"} for group in groups]
+    sections = {
+        title: inside for entry in contents.navigation(ROOT / "docs", reference, ()) for title, inside in entry.items()
+    }
+    linked = {path for entry in sections["Reference"] if isinstance(entry, dict) for path in entry.values()}
+    for group, names in groups.items():
+        assert f"reference/{group}.md" in linked
+        text = reference_pages.page(group)
+        missing = [name for name in names if f"\n## {name}\n" not in text]
+        assert missing == [], group
+        assert group in reference_pages.GROUPS, f"{group} needs a title in GROUPS"
 
 
 def test_examples_say_what_they_import() -> None:

@@ -33,6 +33,8 @@ class Strategy(Parametrised, ABC):
     A strategy is its parameters (``rules``, a few numbers for the compiled code) and one row of a table; a compiled
     loop over rows asks through ``strategies_jit.step`` with the ``code``.
 
+    budget, window, warmup, seed: see ``Random``.
+
     >>> from thalweg import VariableUncertainty
     >>> strategy = VariableUncertainty(budget=0.5)
     >>> strategy.ask([[0.9, 0.1], [0.5, 0.5], [0.6, 0.4], [1.0, 0.0]]).tolist()

@@ -38,6 +38,8 @@ def check_classifier(make: Callable[[], Classifier], *, skip: Collection[str] = 
 def check_detector(make: Callable[[], Detector], *, skip: Collection[str] = ()) -> None:
     """Check all promises of a drift detector.
 
+    make: the class, or a function that makes a detector anew each time. skip: names of checks to leave out.
+
     >>> from thalweg import ADWIN
     >>> check_detector(lambda: ADWIN(delta=0.01), skip=["same_detector_without_compilation"])
     """
@@ -46,6 +48,8 @@ def check_detector(make: Callable[[], Detector], *, skip: Collection[str] = ()) 
 
 def check_stream(make: Callable[[], Stream], *, skip: Collection[str] = ()) -> None:
     """Check all promises of a stream.
+
+    make: the class, or a function that makes a stream anew each time. skip: names of checks to leave out.
 
     >>> from thalweg import SEA
     >>> check_stream(lambda: SEA(seed=7), skip=["same_stream_without_compilation"])

@@ -175,6 +175,8 @@ class FrozenForest(Frozen):
 def freeze(model: Any) -> FrozenForest:
     """Freeze a forest or a tree of this library; of a Hoeffding adaptive tree only one without alternates.
 
+    model: what has learned; it may go on learning, and the frozen one stays as it is.
+
     >>> from thalweg import SEA, HoeffdingTree
     >>> chunk = SEA(seed=1).read(5_000)
     >>> tree = HoeffdingTree().partial_fit(chunk.X, chunk.y)

@@ -39,9 +39,13 @@ class Rules:
     """
 
     lo: Floats
+    """The least value of each feature, rules by features; -∞: no bound."""
     hi: Floats
+    """The greatest value of each feature, rules by features; ∞: no bound."""
     bits: NDArray[np.uint64]
+    """The values of nominal features that each rule holds: 64 bits to a column, those of a feature side by side."""
     values: Ints
+    """How many values each feature has; 0: it is numeric."""
     payload: Floats
     """What each rule votes: a number for each class."""
     support: Floats

@@ -32,10 +32,12 @@ def plot_balls(
 ) -> Picture:
     """Let a copy of the learner learn the rows, and draw its balls over two features at chosen times.
 
-    path: a .png, .svg or .pdf file with a panel for each time, or a .gif with a frame for each; None: only give the
-    panels. times: after how many rows; None: after a third, two thirds and all. Balls are drawn in the scale of that
-    time, coloured by their most frequent class and the fainter the fewer rows they counted, over the last 400 rows.
-    With more than two features, balls are shadows: a row may lie within and yet be far.
+    learner: what the copy is made of; it stays as it is. X: the rows. y: their labels. path: a .png, .svg or .pdf file
+    with a panel for each time, or a .gif with a frame for each; None: only give the panels. times: after how many rows;
+    None: after a third, two thirds and all. features: which two are drawn. dark: for a dark page.
+
+    Balls are drawn in the scale of that time, coloured by their most frequent class and the fainter the fewer rows they
+    counted, over the last 400 rows. With more than two features balls are shadows: a row may lie within and yet be far.
 
     >>> from thalweg import BallCover, Sine
     >>> chunk = Sine(seed=1).read(600)

@@ -30,6 +30,7 @@ def load_dataset(
 ) -> "FileStream | ArrayStream":
     """Open a data set by name; options are those of the stream that reads it, such as ``drop`` or ``order``.
 
+    name: see ``thalweg data list``. limit: so many rows, the first ones; None: all.
     download: get it from OpenML where it is not there yet. Nothing is ever downloaded without this.
     sparse: give sparse rows (a SciPy ``csr_array``) or dense ones; None: sparse ones where the file (.npz, .libsvm)
     holds them and they would be more than ten million numbers as dense ones.

@@ -35,11 +35,11 @@ _TEXT = (CSVStream, ARFFStream, JSONLinesStream, LibSVMStream)
 
 
 def open_file(path: str | os.PathLike[str], target: str | None = None, **options: Any) -> FileStream:
-    """Open a file by what its name ends with, or standard input; options are those of its stream.
+    """Open a file by what its name ends with, or standard input.
 
-    Standard input is "-" for CSV, "-.tsv" for values with tabs between, "-.jsonl" for JSON lines.
+    path: the file; "-" is standard input with CSV, "-.tsv" with tabs between the values, "-.jsonl" with JSON lines.
     target: the column with the labels; None: ``class`` (``y`` in an .npz; a .libsvm has no names).
-    A folder is read as the Parquet, or else the Arrow, files in it.
+    options: those of its stream. A folder is read as the Parquet, or else the Arrow, files in it.
 
     >>> open_file("notes.doc")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
