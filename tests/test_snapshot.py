@@ -512,3 +512,19 @@ def test_snapshot_truncated_every_4_kb(path):
 def test_missing_snapshot():
     with pytest.raises(FileNotFoundError, match="no such model does not exist"):
         thalweg.load(Path("no such model"))
+
+
+@pytest.mark.parametrize("name", ["McDiarmidTree", "MDDT", "CKDTForest"])
+def test_snapshots_in_the_words_of_an_older_version_load(name, tmp_path):
+    learner = getattr(thalweg, name)(tau=0.02, leaf="bayes")
+    thalweg.save(learner, tmp_path / "new.safetensors")
+    arrays, header = read_arrays(tmp_path / "new.safetensors")
+    words = header["params"]
+    words["tie"], words["leaf"] = words.pop("tau"), "nb"
+    write_arrays(tmp_path / "old.safetensors", arrays, {key: header[key] for key in ("class", "params")})
+    old = thalweg.load(tmp_path / "old.safetensors")
+    assert old.get_params() == learner.get_params()
+    with pytest.raises(TypeError, match="tie"):
+        getattr(thalweg, name)(tie=0.02)  # one word only
+    with pytest.raises(ValueError, match="leaf must be one of 'majority', 'bayes', 'adaptive', got 'nb'"):
+        getattr(thalweg, name)(leaf="nb")

@@ -24,6 +24,10 @@ T = TypeVar("T")
 Path = str | os.PathLike[str]
 MOST_SHOWN = 1_000
 """Up to so many features stand in the header of a file, for people and other programs."""
+RENAMED = {"tie": "tau"}
+"""Parameters of the library's classes that older snapshots call by another name."""
+REWORDED = {"leaf": {"nb": "bayes", "nba": "adaptive"}}
+"""Values of parameters that older snapshots write in another word."""
 
 
 def save(obj: Stateful, path: Path) -> None:
@@ -106,7 +110,14 @@ def _make(header: Any, cls: type[Any] | None) -> Any:
         kind = registry.find_class(name)
     else:
         raise ValueError(f"it holds a {name} from {module!r}: pass your class with load(path, cls={name})")
-    return kind(**{key: _from_json(value) for key, value in header["params"].items()})
+    given = {key: _from_json(value) for key, value in header["params"].items()}
+    return kind(**(_in_todays_words(given) if cls is None else given))
+
+
+def _in_todays_words(given: dict[str, Any]) -> dict[str, Any]:
+    """Write the parameters of an older snapshot as they are called now."""
+    renamed = {RENAMED.get(key, key): value for key, value in given.items()}
+    return {key: REWORDED[key].get(value, value) if key in REWORDED else value for key, value in renamed.items()}
 
 
 def _to_json(what: str, value: Any) -> Any:

@@ -93,7 +93,7 @@ LEARNERS = {name: partial(small, entry) for name, entry in registry.LEARNERS.ite
     "warm ckdt": lambda: CKDT(route="warm", shape=(-1,), window=20, min_rebuild=12, n_landmarks=5, grace_period=15),
     "vote": lambda: Vote(learners=(HoeffdingTree(**EAGER), NoChange(), MajorityClass()), weights=(2, 1, 1)),
     "eager mcdiarmid tree": lambda: McDiarmidTree(bound="gaussian", delta=0.3, grace_period=10, bins=5, window=20),
-    "mcdiarmid tree of the paper": lambda: McDiarmidTree(preset="paper", delta=0.9, tie=0.3, grace_period=15, window=9),
+    "mcdiarmid tree of the paper": lambda: McDiarmidTree(preset="paper", delta=0.9, tau=0.3, grace_period=15, window=9),
     "eager tree": lambda: HoeffdingTree(grace_period=20, delta=0.2, tau=0.2),
     "eager tree, subspace, Gini": lambda: HoeffdingTree(
         grace_period=15, delta=0.3, tau=0.3, subspace=2, criterion="gini", limit_bytes=60_000

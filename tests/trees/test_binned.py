@@ -42,12 +42,12 @@ def both(F, y, w=ONES, known=None, begin=100, **options):
 # -- the twin ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("leaf", ["majority", "nb", "nba"])
+@pytest.mark.parametrize("leaf", ["majority", "bayes", "adaptive"])
 @pytest.mark.parametrize("bound", ["mcdiarmid", "gaussian", "lcb", "hoeffding"])
 def test_it_does_what_its_slow_twin_does(bound, leaf):
     F, y = stream(1, 1200)
     w = np.random.default_rng(2).exponential(1.0, len(y))
-    eager = {"mcdiarmid": {"delta": 0.9, "tie": 0.1}, "hoeffding": {"delta": 0.3, "tie": 0.1}}.get(
+    eager = {"mcdiarmid": {"delta": 0.9, "tau": 0.1}, "hoeffding": {"delta": 0.3, "tau": 0.1}}.get(
         bound, {"delta": 0.2}
     )
     got, expected, fast, twin = both(F, y, w, bound=bound, leaf=leaf, grace_period=20, bins=9, **eager)
@@ -71,10 +71,10 @@ def test_classes_by_the_dozen_limits_and_missing_values():
 def test_many_features_do_not_underflow():
     rng = np.random.default_rng(5)
     F, y = rng.normal(size=(120, 300)), rng.integers(0, 2, 120)
-    got, expected, _, _ = both(F, y, leaf="nb", max_leaves=1)
+    got, expected, _, _ = both(F, y, leaf="bayes", max_leaves=1)
     assert np.isfinite(got).all()
     np.testing.assert_allclose(got, expected, rtol=1e-9)
-    heavy, _, _, _ = both(F, y, np.full(120, 1e100), leaf="nb", max_leaves=1)
+    heavy, _, _, _ = both(F, y, np.full(120, 1e100), leaf="bayes", max_leaves=1)
     np.testing.assert_allclose(heavy.sum(axis=1), 1.0)
 
 
@@ -119,14 +119,14 @@ def test_trees_share_tables_and_nothing_else():
 # -- the numbers of the rules -----------------------------------------------------------------------------------------
 
 
-def decided(bound, gain, n, second=0.0, delta=0.05, tie=0.0, error=0.0, second_error=0.0):
+def decided(bound, gain, n, second=0.0, delta=0.05, tau=0.0, error=0.0, second_error=0.0):
     """Ask the compiled rule, and the twin's, which must agree."""
-    trees = BinnedTrees(bound=bound, delta=delta, tie=tie)
+    trees = BinnedTrees(bound=bound, delta=delta, tau=tau)
     found = np.zeros(o.FOUND)
     found[o.GAIN], found[o.TOTAL], found[o.SECOND] = gain, n, second
     found[o.ERROR], found[o.SECOND_ERROR] = error, second_error
     answer = bool(o.decide(found, trees._rules))
-    rules = {"delta": delta, "grace_period": 50, "tie": tie}
+    rules = {"delta": delta, "grace_period": 50, "tau": tau}
     assert answer == slow.enough(bound, gain, error, second, second_error, n, **rules)
     return answer
 
@@ -148,13 +148,13 @@ def test_rows_that_mcdiarmid_needs(delta, rows):
 
 
 def test_ties():
-    assert decided("mcdiarmid", 0.06, 9_587, second=0.06, tie=0.05)
-    assert not decided("mcdiarmid", 0.06, 9_580, second=0.06, tie=0.05)
-    assert not decided("mcdiarmid", 0.04, 9_587, second=0.04, tie=0.05)
-    assert decided("lcb", 0.05, 100, second=0.05, error=0.02, second_error=0.02, tie=0.01)  # 0.05 - 1.645 · 0.02 > 0.01
-    assert not decided("lcb", 0.05, 99, second=0.05, error=0.02, second_error=0.02, tie=0.01)
-    assert not decided("lcb", 0.05, 100, second=0.05, error=0.03, second_error=0.02, tie=0.01)
-    assert not decided("gaussian", 0.05, 100, second=0.05, error=0.02, second_error=0.02, tie=0.01)
+    assert decided("mcdiarmid", 0.06, 9_587, second=0.06, tau=0.05)
+    assert not decided("mcdiarmid", 0.06, 9_580, second=0.06, tau=0.05)
+    assert not decided("mcdiarmid", 0.04, 9_587, second=0.04, tau=0.05)
+    assert decided("lcb", 0.05, 100, second=0.05, error=0.02, second_error=0.02, tau=0.01)  # 0.05 - 1.645 · 0.02 > 0.01
+    assert not decided("lcb", 0.05, 99, second=0.05, error=0.02, second_error=0.02, tau=0.01)
+    assert not decided("lcb", 0.05, 100, second=0.05, error=0.03, second_error=0.02, tau=0.01)
+    assert not decided("gaussian", 0.05, 100, second=0.05, error=0.02, second_error=0.02, tau=0.01)
     for bound in ("gaussian", "lcb"):
         assert decided(bound, 0.1, 50, second=0.03, error=0.02, second_error=0.02)
         assert not decided(bound, 0.1, 50, second=0.04, error=0.02, second_error=0.02)
@@ -232,7 +232,7 @@ def test_cut_points():
         ({"bound": "exact"}, "bound must be one of"),
         ({"delta": 1.0}, "delta must lie in"),
         ({"grace_period": 0}, "grace_period must lie in"),
-        ({"tie": -0.1}, "tie must lie in"),
+        ({"tau": -0.1}, "tau must lie in"),
         ({"leaf": "bayes"}, "leaf must be one of"),
         ({"max_leaves": 0}, "max_leaves must lie in"),
         ({"max_depth": -1}, "max_depth must lie in"),

@@ -37,8 +37,8 @@ def test_rows_wait_and_are_learned_in_order():
 def test_the_paper_s_preset():
     tree = McDiarmidTree(preset="paper")
     rules = tree._chosen()
-    assert (rules["bound"], rules["leaf"], rules["delta"], rules["tie"]) == ("mcdiarmid", "majority", 0.05, None)
-    assert McDiarmidTree(preset="paper", leaf="nb")._chosen()["leaf"] == "nb"
+    assert (rules["bound"], rules["leaf"], rules["delta"], rules["tau"]) == ("mcdiarmid", "majority", 0.05, None)
+    assert McDiarmidTree(preset="paper", leaf="bayes")._chosen()["leaf"] == "bayes"
     assert McDiarmidTree()._chosen()["bound"] == "lcb"
     rng = np.random.default_rng(0)
     X = rng.random((2000, 2))

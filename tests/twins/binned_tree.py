@@ -60,7 +60,7 @@ def error_of(left, total):
     return math.sqrt(max(0.0, square - mean * mean) / n)
 
 
-def enough(bound, gain, error, second, second_error, n, *, delta, grace_period, tie):
+def enough(bound, gain, error, second, second_error, n, *, delta, grace_period, tau):
     """Does the best split pass the bound?"""
     z = max(0.0, NormalDist().inv_cdf(1.0 - delta))
     if gain <= 1e-9:
@@ -74,15 +74,15 @@ def enough(bound, gain, error, second, second_error, n, *, delta, grace_period, 
     if gain - second > epsilon:
         return True
     if bound == "lcb":
-        return n >= 2.0 * grace_period and gain - z * error > tie
-    return epsilon < tie < gain
+        return n >= 2.0 * grace_period and gain - z * error > tau
+    return epsilon < tau < gain
 
 
 class Leaf:
     """Counts classes by feature and bin; once it is split it has a feature, a threshold and two children."""
 
     def __init__(self, depth, classes):
-        self.depth, self.weight, self.tried, self.right = depth, 0.0, 0.0, {"majority": 0.0, "nb": 0.0}
+        self.depth, self.weight, self.tried, self.right = depth, 0.0, 0.0, {"majority": 0.0, "bayes": 0.0}
         self.classes, self.seen = classes, {}
         """Class weights with what was inherited, and without."""
         self.all, self.own, self.totals = {}, {}, {}
@@ -91,10 +91,10 @@ class Leaf:
 
 
 class SlowBinnedTree:
-    def __init__(self, bound="lcb", delta=0.05, grace_period=50, tie=None, leaf="nba", max_leaves=256, max_depth=20,
-                 bins=32):  # fmt: skip
+    def __init__(self, bound="lcb", delta=0.05, grace_period=50, tau=None, leaf="adaptive", max_leaves=256,
+                 max_depth=20, bins=32):  # fmt: skip
         self.bound, self.delta, self.grace_period, self.leaf = bound, delta, grace_period, leaf
-        self.tie = tie if tie is not None else 0.01 if bound == "lcb" else 0.05
+        self.tau = tau if tau is not None else 0.01 if bound == "lcb" else 0.05
         self.max_leaves, self.max_depth, self.bins = max_leaves, max_depth, bins
         self.cuts, self.root, self.leaves, self.gains = [], Leaf(0, {}), 1, {}
 
@@ -134,7 +134,7 @@ class SlowBinnedTree:
 
     def proba(self, x, known):
         leaf = self.find(x)
-        by_bayes = self.leaf == "nb" or (self.leaf == "nba" and leaf.right["nb"] >= leaf.right["majority"])
+        by_bayes = self.leaf == "bayes" or (self.leaf == "adaptive" and leaf.right["bayes"] >= leaf.right["majority"])
         votes, added = (self.bayes(leaf, x), 0.0) if by_bayes else (leaf.classes, 1.0)
         n = add(votes[k] for k in sorted(votes)) + added * known
         return [(votes.get(k, 0.0) + added) / n if n > 0.0 else 1.0 / known for k in range(known)]
@@ -152,7 +152,7 @@ class SlowBinnedTree:
     def learn(self, x, y, w=1.0):
         leaf = self.find(x)
         leaf.right["majority"] += w * (most(leaf.classes) == y)
-        leaf.right["nb"] += w * (most(self.bayes(leaf, x)) == y)
+        leaf.right["bayes"] += w * (most(self.bayes(leaf, x)) == y)
         leaf.weight += w
         for counts in (leaf.classes, leaf.seen):
             counts[y] = counts.get(y, 0.0) + w
@@ -184,7 +184,7 @@ class SlowBinnedTree:
             return
         gain, error, n, f, cut = found[0]
         second, second_error = found[1][:2] if len(found) > 1 else (0.0, 0.0)
-        rules = {"delta": self.delta, "grace_period": self.grace_period, "tie": self.tie}
+        rules = {"delta": self.delta, "grace_period": self.grace_period, "tau": self.tau}
         if enough(self.bound, gain, error, second, second_error, n, **rules):
             self.gains[f] = self.gains.get(f, 0.0) + gain
             self.split(leaf, f, cut)

@@ -97,7 +97,7 @@ class CKDT(TensorTree):
         bound: str | None = None,
         delta: float = 0.05,
         grace_period: float = 50,
-        tie: float | None = None,
+        tau: float | None = None,
         leaf: str | None = None,
         max_leaves: int = 256,
         rule: str | None = None,
@@ -109,7 +109,7 @@ class CKDT(TensorTree):
         seed: int = 1,
     ) -> None:
         super().__init__(
-            preset=preset, window=window, bound=bound, delta=delta, grace_period=grace_period, tie=tie, leaf=leaf,
+            preset=preset, window=window, bound=bound, delta=delta, grace_period=grace_period, tau=tau, leaf=leaf,
             max_leaves=max_leaves, rule=rule, error_guard=error_guard, replace=replace, min_rebuild=min_rebuild,
             max_buffer=max_buffer, shape=shape, seed=seed,
         )  # fmt: skip

@@ -50,7 +50,7 @@ class CKDTForest(BlockClassifier):
     features, rank, max_rank, energy, append_norm: see ChordalFeatures. window: the latest tensors, which are kept.
     min_rebuild: tensors that landmarks are drawn from, at least; not fewer than half of the pool. The first half is
     drawn from so many, and until then the most frequent class answers; the second when the window is full.
-    bound, delta, grace_period, tie, leaf, max_leaves: of the trees, see McDiarmidTree. shape: see TensorTree.
+    bound, delta, grace_period, tau, leaf, max_leaves: of the trees, see McDiarmidTree. shape: see TensorTree.
 
     >>> rng = np.random.default_rng(1)
     >>> y = rng.integers(0, 2, 600)
@@ -83,8 +83,8 @@ class CKDTForest(BlockClassifier):
         bound: str = "lcb",
         delta: float = 0.05,
         grace_period: float = 50,
-        tie: float | None = None,
-        leaf: str = "nba",
+        tau: float | None = None,
+        leaf: str = "adaptive",
         max_leaves: int = 256,
         shape: Shape | None = None,
         seed: int = 1,
@@ -95,7 +95,7 @@ class CKDTForest(BlockClassifier):
         params.whole("pool", pool, least=POOLS, most=window)
         params.whole("n_landmarks", n_landmarks, least=1, most=1_000_000)
         params.whole("min_rebuild", min_rebuild, least=max(2, pool // POOLS), most=window)
-        check_tree(bound=bound, delta=delta, grace_period=grace_period, tie=tie, leaf=leaf, max_leaves=max_leaves,
+        check_tree(bound=bound, delta=delta, grace_period=grace_period, tau=tau, leaf=leaf, max_leaves=max_leaves,
                    max_depth=20, bins=32)  # fmt: skip
         params.whole("seed", seed, least=0)
         check_shape(shape)
@@ -105,7 +105,7 @@ class CKDTForest(BlockClassifier):
         self.features, self.rank, self.max_rank, self.energy, self.append_norm = (
             features, rank, max_rank, energy, append_norm,
         )  # fmt: skip
-        self.rate, self.bound, self.delta, self.grace_period, self.tie = rate, bound, delta, grace_period, tie
+        self.rate, self.bound, self.delta, self.grace_period, self.tau = rate, bound, delta, grace_period, tau
         self.leaf, self.max_leaves, self.shape, self.seed = leaf, max_leaves, shape, seed
         self._new_map()
 
@@ -122,7 +122,7 @@ class CKDTForest(BlockClassifier):
         self._maps: list[ChordalFeatures] = []
         self._columns: Ints = np.zeros((self.size, 0), dtype=np.int64)
         self._trees = BinnedTrees(
-            self.size, bound=self.bound, delta=self.delta, grace_period=self.grace_period, tie=self.tie,
+            self.size, bound=self.bound, delta=self.delta, grace_period=self.grace_period, tau=self.tau,
             leaf=self.leaf, max_leaves=self.max_leaves,
         )  # fmt: skip
         self._guards = [ADWIN() for _ in range(self.size)]

@@ -136,7 +136,7 @@ class SubspaceLearner(TensorClassifier):
         return ClassSubspaces(rank=self.rank, softness=self.softness, window=self.window)
 
     def _new_trees(self) -> BinnedTrees:
-        return BinnedTrees(self._n_trees, grace_period=self.grace_period, max_leaves=self.max_leaves, leaf="nb")
+        return BinnedTrees(self._n_trees, grace_period=self.grace_period, max_leaves=self.max_leaves, leaf="bayes")
 
     def _play(self, X: Any, y: Ints, w: Floats, events: Ints, out: Floats, known: int) -> None:
         tensors = self._tensors(X)

@@ -24,7 +24,7 @@ from thalweg.trees.binned import check as check_tree
 
 PRESETS: dict[str, dict[str, Any]] = {
     "default": {
-        "bound": "lcb", "leaf": "nba", "rule": "cusum", "error_guard": True, "replace": "better",
+        "bound": "lcb", "leaf": "adaptive", "rule": "cusum", "error_guard": True, "replace": "better",
         "features": "auto", "rank": "energy", "append_norm": True,
     },
     "paper": {
@@ -48,9 +48,9 @@ class TensorTree(BlockClassifier):
     "better" the old tree answers until the new one has been right so much more often where they differ that chance
     would hardly do it (three standard deviations); with "now" the new one takes over at once.
 
-    window, min_rebuild, max_buffer: tensors. bound, delta, grace_period, tie, leaf, max_leaves: of the tree, see
+    window, min_rebuild, max_buffer: tensors. bound, delta, grace_period, tau, leaf, max_leaves: of the tree, see
     McDiarmidTree. rule: of the drift detector, "cusum" or "paper", see TensorDriftDetector. error_guard: is a rise of
-    the error a drift, too? preset: what is None among bound, leaf, rule, error_guard and replace is "lcb", "nba",
+    the error a drift, too? preset: what is None among bound, leaf, rule, error_guard and replace is "lcb", "adaptive",
     "cusum", True and "better" by "default"; "mcdiarmid", "majority", "paper", False and "now" by "paper", which is as
     published, and rarely splits.
     shape: None: tensors come as arrays (n, N1, …, NL), CPTensors or SparseTensors; else rows are reshaped to it, one
@@ -70,7 +70,7 @@ class TensorTree(BlockClassifier):
         bound: str | None = None,
         delta: float = 0.05,
         grace_period: float = 50,
-        tie: float | None = None,
+        tau: float | None = None,
         leaf: str | None = None,
         max_leaves: int = 256,
         rule: str | None = None,
@@ -88,14 +88,14 @@ class TensorTree(BlockClassifier):
         params.whole("window", window, least=2, most=1_000_000)
         params.whole("min_rebuild", min_rebuild, least=2, most=1_000_000)
         params.whole("max_buffer", max_buffer, least=max(window, min_rebuild), most=1_000_000)
-        check_tree(bound=bound, delta=delta, grace_period=grace_period, tie=tie, leaf=leaf, max_leaves=max_leaves,
+        check_tree(bound=bound, delta=delta, grace_period=grace_period, tau=tau, leaf=leaf, max_leaves=max_leaves,
                    max_depth=20, bins=32)  # fmt: skip
         params.choice("rule", rule, ("cusum", "paper"))
         params.flag("error_guard", guard)
         params.choice("replace", self._chosen("replace"), ("better", "now"))
         params.whole("seed", seed, least=0)
         self.window, self.min_rebuild, self.max_buffer = window, min_rebuild, max_buffer
-        self.delta, self.grace_period, self.tie, self.max_leaves = delta, grace_period, tie, max_leaves
+        self.delta, self.grace_period, self.tau, self.max_leaves = delta, grace_period, tau, max_leaves
         check_shape(shape)
         self.shape, self.seed = shape, seed
 
@@ -129,7 +129,7 @@ class TensorTree(BlockClassifier):
 
     def _new_trees(self) -> BinnedTrees:
         return BinnedTrees(
-            bound=self._chosen("bound"), delta=self.delta, grace_period=self.grace_period, tie=self.tie,
+            bound=self._chosen("bound"), delta=self.delta, grace_period=self.grace_period, tau=self.tau,
             leaf=self._chosen("leaf"), max_leaves=self.max_leaves,
         )  # fmt: skip
 

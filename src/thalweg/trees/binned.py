@@ -12,8 +12,8 @@ from thalweg.core.protocols import State
 from thalweg.trees import binned_jit as o
 
 BOUNDS = {"mcdiarmid": o.MCDIARMID, "gaussian": o.GAUSSIAN, "lcb": o.LCB, "hoeffding": o.HOEFFDING}
-LEAVES = {"majority": o.MAJORITY, "nb": o.BAYES, "nba": o.ADAPTIVE}
-TIES = {"mcdiarmid": 0.05, "gaussian": 0.05, "lcb": 0.01, "hoeffding": 0.05}
+LEAVES = {"majority": o.MAJORITY, "bayes": o.BAYES, "adaptive": o.ADAPTIVE}
+TAUS = {"mcdiarmid": 0.05, "gaussian": 0.05, "lcb": 0.01, "hoeffding": 0.05}
 _TABLES = {
     "thresholds": (np.float64, 2), "links": (np.int64, 3), "leaves": (np.float64, 3), "classes": (np.float64, 4),
     "counts": (np.float64, 6), "totals": (np.float64, 4), "cuts": (np.float64, 3), "n_cuts": (np.int64, 2),
@@ -24,14 +24,14 @@ _FIRST_BYTES = 1 << 18
 _play: Any = o.play
 
 
-def check(*, bound: Any, delta: Any, grace_period: Any, tie: Any, leaf: Any, max_leaves: Any, max_depth: Any,
+def check(*, bound: Any, delta: Any, grace_period: Any, tau: Any, leaf: Any, max_leaves: Any, max_depth: Any,
           bins: Any) -> None:  # fmt: skip
     """Refuse what no tree can grow by, with one sentence."""
     params.choice("bound", bound, tuple(BOUNDS))
     params.number("delta", delta, above=0, below=1)
     params.number("grace_period", grace_period, above=0)
-    if tie is not None:
-        params.number("tie", tie, least=0, most=1)
+    if tau is not None:
+        params.number("tau", tau, least=0, most=1)
     params.choice("leaf", leaf, tuple(LEAVES))
     params.whole("max_leaves", max_leaves, least=1, most=1_000_000)
     params.whole("max_depth", max_depth, least=0, most=1_000_000)
@@ -48,9 +48,9 @@ class BinnedTrees:
 
     bound: "mcdiarmid": ε = √(8 ln(1/δ) / n); "hoeffding": ε = √(ln(1/δ) / (2 n)); "gaussian": ε = z (se a + se b), with
     z the normal quantile of 1 - δ, and standard errors of the gains by the delta method; with these three also if
-    ε < tie < gain a. "lcb": as "gaussian" without ties, or if n ≥ 2 grace_period and gain a - z se a > tie: which of
-    two like features wins does not matter, only that the split is worth it. tie: None: 0.01 for "lcb", else 0.05.
-    leaf: "majority", "nb" (naive Bayes on the bins, Laplace) or "nba" (whichever of the two has been right more often);
+    ε < tau < gain a. "lcb": as "gaussian" without ties, or if n ≥ 2 grace_period and gain a - z se a > tau: which of
+    two like features wins does not matter, only that the split is worth it. tau: None: 0.01 for "lcb", else 0.05.
+    leaf: "majority", "bayes" (naive Bayes on the bins, Laplace) or "adaptive" (which of the two has been right more);
     with the last two, children inherit the counts of their parent, each class scaled to its weight in the child, for
     naive Bayes only: splits rest on what a leaf has seen itself.
 
@@ -71,8 +71,26 @@ class BinnedTrees:
     """
 
     __slots__ = (
-        "_rules", "bins", "bound", "classes", "counts", "cuts", "delta", "gains", "grace_period", "leaf", "leaves",
-        "links", "max_depth", "max_leaves", "n_cuts", "sizes", "thresholds", "tie", "totals", "trees",
+        "_rules",
+        "bins",
+        "bound",
+        "classes",
+        "counts",
+        "cuts",
+        "delta",
+        "gains",
+        "grace_period",
+        "leaf",
+        "leaves",
+        "links",
+        "max_depth",
+        "max_leaves",
+        "n_cuts",
+        "sizes",
+        "tau",
+        "thresholds",
+        "totals",
+        "trees",
     )  # fmt: skip
 
     thresholds: Floats
@@ -92,22 +110,22 @@ class BinnedTrees:
         bound: str = "lcb",
         delta: float = 0.05,
         grace_period: float = 50,
-        tie: float | None = None,
-        leaf: str = "nba",
+        tau: float | None = None,
+        leaf: str = "adaptive",
         max_leaves: int = 256,
         max_depth: int = 20,
         bins: int = 32,
     ) -> None:
         params.whole("trees", trees, least=1, most=1_000_000)
-        check(bound=bound, delta=delta, grace_period=grace_period, tie=tie, leaf=leaf, max_leaves=max_leaves,
+        check(bound=bound, delta=delta, grace_period=grace_period, tau=tau, leaf=leaf, max_leaves=max_leaves,
               max_depth=max_depth, bins=bins)  # fmt: skip
         self.trees, self.bound, self.delta, self.grace_period = int(trees), bound, delta, grace_period
-        self.tie, self.leaf, self.max_leaves, self.max_depth = tie, leaf, int(max_leaves), int(max_depth)
+        self.tau, self.leaf, self.max_leaves, self.max_depth = tau, leaf, int(max_leaves), int(max_depth)
         self.bins = int(bins)
         self._rules = np.zeros(o.RULES)
         self._rules[o.BOUND], self._rules[o.ANSWER] = BOUNDS[bound], LEAVES[leaf]
         self._rules[o.LOG_DELTA], self._rules[o.Z] = math.log(1.0 / delta), max(0.0, NormalDist().inv_cdf(1.0 - delta))
-        self._rules[o.GRACE], self._rules[o.TIE] = grace_period, TIES[bound] if tie is None else tie
+        self._rules[o.GRACE], self._rules[o.TIE] = grace_period, TAUS[bound] if tau is None else tau
         self._rules[o.MAX_LEAVES], self._rules[o.MAX_DEPTH] = max_leaves, max_depth
         for name, table in self._blank(features=0, leaves=1, classes=2).items():
             setattr(self, name, table)

@@ -11,7 +11,7 @@ from thalweg.core.schema import Schema
 from thalweg.trees.binned import BinnedTrees, check
 
 PRESETS: dict[str, dict[str, Any]] = {
-    "default": {"bound": "lcb", "leaf": "nba"},
+    "default": {"bound": "lcb", "leaf": "adaptive"},
     "paper": {"bound": "mcdiarmid", "leaf": "majority"},
 }
 _WAITING = {"rows": (np.float64, 2), "codes": (np.int64, 1), "weights": (np.float64, 1)}
@@ -22,13 +22,13 @@ class McDiarmidTree(Classifier):
     """Leaves count classes by bin; one splits on the feature with the highest Gini gain once that is surely worth it.
 
     bound: what sure means. "mcdiarmid": the best feature is ahead of the second best by √(8 ln(1/δ) / n) after n rows,
-    or that is less than ``tie`` and the gain more; very careful: a lead of 0.1 needs 2,397 rows. "hoeffding": the same
+    or that is less than ``tau`` and the gain more; very careful: a lead of 0.1 needs 2,397 rows. "hoeffding": the same
     with a quarter of the bound. "gaussian": ahead by as many standard errors as δ says. "lcb": that, or the gain
-    itself is above ``tie`` by as many of its standard errors: of two like features either will do.
+    itself is above ``tau`` by as many of its standard errors: of two like features either will do.
     delta: allowed error of one comparison (δ). grace_period: weight a leaf gains between two attempts to split.
-    tie: None: 0.01 for "lcb", else 0.05.
-    leaf: how a leaf answers: "majority", "nb" (naive Bayes on the bins) or "nba", whichever has been right more often.
-    preset: where bound and leaf are None: "default" ("lcb", "nba") or "paper" ("mcdiarmid", "majority").
+    tau: the gain from which a tie is broken; None: 0.01 for "lcb", else 0.05.
+    leaf: how a leaf answers: "majority", "bayes" (naive Bayes on the bins) or "adaptive", the one more often right.
+    preset: where bound and leaf are None: "default" ("lcb", "adaptive") or "paper" ("mcdiarmid", "majority").
     max_leaves, max_depth: the tree stops growing there. bins: of each feature, between quantiles of the first rows.
     window: that many rows wait until the bins are fixed; meanwhile the answer is the most frequent class.
 
@@ -59,8 +59,8 @@ class McDiarmidTree(Classifier):
         bound: Literal["mcdiarmid", "gaussian", "lcb", "hoeffding"] | None = None,
         delta: float = 0.05,
         grace_period: float = 50,
-        tie: float | None = None,
-        leaf: Literal["majority", "nb", "nba"] | None = None,
+        tau: float | None = None,
+        leaf: Literal["majority", "bayes", "adaptive"] | None = None,
         preset: Literal["default", "paper"] = "default",
         max_leaves: int = 256,
         max_depth: int = 20,
@@ -72,7 +72,7 @@ class McDiarmidTree(Classifier):
         self.bound = bound
         self.delta = delta
         self.grace_period = grace_period
-        self.tie = tie
+        self.tau = tau
         self.leaf = leaf
         self.preset = preset
         self.max_leaves = max_leaves
@@ -160,7 +160,7 @@ class McDiarmidTree(Classifier):
 
     def _chosen(self) -> dict[str, Any]:
         """How the tree grows: the parameters, or where they are None what the preset says."""
-        names = ("bound", "delta", "grace_period", "tie", "leaf", "max_leaves", "max_depth", "bins")
+        names = ("bound", "delta", "grace_period", "tau", "leaf", "max_leaves", "max_depth", "bins")
         preset = PRESETS[self.preset]
         return {name: preset.get(name) if getattr(self, name) is None else getattr(self, name) for name in names}
 
