@@ -118,13 +118,15 @@ def wide_rows(name, n, d):
     elif name == "copies":
         X = X[rng.integers(0, n // 20, n)]
     elif name == "clusters":
-        X = X * 0.01 + rng.normal(size=(5, d))[rng.integers(0, 5, n)]
+        X = X * 0.01 + rng.normal(size=(20, d))[rng.integers(0, 20, n)]
+    elif name == "few stray":  # most queries are easy, some are not
+        X = X * np.where(rng.random((n, 1)) < 0.1, 2.0, 0.01) + rng.normal(size=(20, d))[rng.integers(0, 20, n)]
     return X, rng.integers(0, 3, n)
 
 
 @pytest.mark.parametrize(
     "name",
-    ["plain", "words", "far away", "outliers", "trend", "tiny", "huge", "holes", "copies", "clusters"],
+    ["plain", "words", "far away", "outliers", "trend", "tiny", "huge", "holes", "copies", "clusters", "few stray"],
 )
 @pytest.mark.parametrize("precision", ["float64", "float32"])
 def test_the_sieve_changes_no_bit(name, precision, monkeypatch):
@@ -142,10 +144,12 @@ def test_the_sieve_changes_no_bit(name, precision, monkeypatch):
             assert bool(len(made[-1].shadow)) == (wide == 1)
         np.testing.assert_array_equal(answers[0], answers[1])
         same(learners[0].state(), learners[1].state())
-        if name in ("plain", "words", "copies", "clusters"):
+        if name in ("plain", "words", "copies", "clusters", "few stray"):
             for sieve in made[-2:]:  # it was used, and never paused
                 assert (sieve.by >= 0).all()
-                assert sieve.status.tolist() == [0, sieve_jit.PAUSES[0]]
+                assert sieve.status[:2].tolist() == [0, sieve_jit.PAUSES[0]]
+        if name == "clusters":  # nor was the coarse one
+            assert made[-2].status[2:].tolist() == [0, sieve_jit.PAUSES[0]]
 
 
 # -- rules ------------------------------------------------------------------------------------------------------------

@@ -323,7 +323,7 @@ class WindowKNN(Classifier):
 
     def _run(self, desk: o.Desk, X: Floats, y: Ints, w: Floats, events: Ints, out: Floats, known: int) -> None:
         routine: Any = play
-        sieve = self._sieve(len(desk.moments), asked=int((events >= 0).sum()))
+        sieve = self._sieve(desk, asked=int((events >= 0).sum()))
         routine(*self._parts(), *desk, *sieve, self._rules, self._as_kept(X), y, w, events, out, known)
 
     def _parts(self) -> o.Window:
@@ -337,20 +337,22 @@ class WindowKNN(Classifier):
             return X
         return np.clip(X, -_LARGEST_SINGLE, _LARGEST_SINGLE).astype(np.float32)
 
-    def _sieve(self, queries: int, asked: int) -> sieve_jit.Sieve:
-        """Make a sieve (see Sieve in sieve_jit.py) for a call with many queries in wide rows of numbers; else none."""
+    def _sieve(self, desk: o.Desk, asked: int) -> sieve_jit.Sieve:
+        """Make sieves (see Sieve in sieve_jit.py) for a call with many queries in wide rows of numbers; else none."""
         ring = self._window["ring"]
-        tiles, d, lanes = ring.shape
+        (tiles, d, lanes), (queries, slots) = ring.shape, desk.sums.shape
         worth = d >= _WIDE and asked >= _MANY and self.metric == "euclidean" and not self._nominal.any()
         worth = worth and self.scale != "online"  # it changes all scales with every row
         if not worth:
-            tiles, d, queries, lanes = 0, 0, 0, 0
-        rows = np.ascontiguousarray(ring.transpose(0, 2, 1)) if worth else ring[:0]
+            tiles, d, queries, lanes, slots = 0, 0, 0, 0, 0
+        rows = np.empty((slots, d), dtype=ring.dtype)
+        rows[: tiles * lanes].reshape(tiles, lanes, d)[:] = ring[:tiles, :d, :lanes].transpose(0, 2, 1)
         return sieve_jit.Sieve(
-            np.zeros((tiles, d, lanes), dtype=np.float32), rows.reshape(tiles * lanes, d), np.zeros(tiles * lanes),
-            np.zeros(d), np.full(d, -1.0), np.empty((queries, d), dtype=np.float32),
-            np.empty((queries, lanes), dtype=np.float32), np.empty(queries), np.empty(tiles * lanes, dtype=np.int64),
-            np.array([0, sieve_jit.PAUSES[0]]),
+            np.zeros((tiles, d, lanes), dtype=np.float32), rows, np.zeros((2, tiles * lanes)), np.zeros(d),
+            np.full(d, -1.0), np.empty((queries, d), dtype=np.float32), np.empty((queries, 2)),
+            np.empty(d, dtype=np.float32), np.empty((queries, lanes), dtype=np.float32), np.empty(queries),
+            np.empty(queries, dtype=np.int64), np.empty(slots, dtype=np.int64), np.empty(slots),
+            np.array([0, sieve_jit.PAUSES[0]] * 2),
         )  # fmt: skip
 
     def _check(self, window: State, schema: Schema) -> None:

@@ -11,17 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thalweg.jit.compile import hot
-from thalweg.neighbours.sieve_jit import (
-    REST,
-    Sieve,
-    Singles,
-    lay_down,
-    measure_roughly,
-    pause,
-    prepare,
-    refresh,
-    sift,
-)
+from thalweg.neighbours.sieve_jit import Sieve, Singles, hand_over, lay_down, measure_some, set_aside
 from thalweg.neighbours.window_jit import (
     HELD,
     KNOWN,
@@ -36,7 +26,6 @@ from thalweg.neighbours.window_jit import (
     ask,
     bring_back,
     learn,
-    measure,
     measure_all,
     push_out,
     vote,
@@ -50,13 +39,15 @@ Ints = NDArray[np.int64]
 def play(ring: NDArray[Any], codes: Ints, voices: Floats, spans: Floats, head: Ints, nominal: Ints,
          x: Floats, by: Floats, far: Floats, top: Floats, kind: Ints, sums: Floats, norms: Floats, left: NDArray[Any],
          slots: Ints, rows: Ints, moments: Ints, nearest: Floats, shadow: Singles, whole: NDArray[Any],
-         lengths: Floats, centre: Floats, shadow_by: Floats, query: Singles, block: Singles, errors: Floats,
-         chosen: Ints, status: Ints, rules: Ints, X: NDArray[Any], y: Ints, w: Floats, events: Ints, out: Floats,
-         known: int) -> None:  # fmt: skip
+         lengths: Floats, centre: Floats, shadow_by: Floats, query: Singles, own: Floats, one: Singles, block: Singles,
+         errors: Floats, hard: Ints, chosen: Ints, exact: Floats, status: Ints, rules: Ints, X: NDArray[Any], y: Ints,
+         w: Floats, events: Ints, out: Floats, known: int) -> None:  # fmt: skip
     """Play the events, in groups of as many queries and rows as there is room for."""
     window = Window(ring, codes, voices, spans, head, nominal)
     desk = Desk(x, by, far, top, kind, sums, norms, left, slots, rows, moments, nearest)
-    sieve = Sieve(shadow, whole, lengths, centre, shadow_by, query, block, errors, chosen, status)
+    sieve = Sieve(
+        shadow, whole, lengths, centre, shadow_by, query, own, one, block, errors, hard, chosen, exact, status
+    )  # fmt: skip
     sieved = len(shadow) > 0
     e = 0
     while e < len(events):
@@ -78,41 +69,32 @@ def play(ring: NDArray[Any], codes: Ints, voices: Floats, spans: Floats, head: I
                 else:
                     if pushed == len(slots) or queries == len(moments):
                         break
-                    push_out(window, desk, pushed)
+                    if sieved:
+                        set_aside(sieve, slot, pushed)
+                    else:
+                        push_out(window, desk, pushed)
                     slots[pushed], rows[pushed] = slot, ~r
                     pushed += 1
                 known = max(known, y[~r] + 1)
                 learn(window, rules, X, ~r)
                 if sieved:
-                    lay_down(window, sieve, X, ~r, slot)
+                    lay_down(sieve, X, ~r, slot)
             e += 1
         if queries == 0:
             continue
-        rough = sieved and status[REST] == 0
-        if rough:
-            rough = refresh(window, sieve, rules) and prepare(window, desk, sieve, queries)
-            if not rough:
-                pause(sieve)
-        elif sieved:
-            status[REST] -= 1
-        if rough:
-            measure_roughly(window, desk, sieve, queries)
-            if pushed > 0:
-                measure(left, desk, rules[METRIC], queries, len(codes), pushed)
-        else:
+        sifted = sieved and measure_some(window, desk, sieve, rules, queries, pushed)
+        if not sifted:
+            if sieved:
+                hand_over(desk, sieve, pushed)
             measure_all(window, desk, rules[METRIC], queries, pushed)
-        g, pays = 0, True
+        g = 0
         for q in range(queries):
             while g < moments[q, SEEN]:
                 codes[slots[g]], voices[slots[g]] = y[rows[g]], w[rows[g]]
                 g += 1
-            bring_back(desk, q, pushed)
-            if rough:
-                pays = sift(window, desk, sieve, rules, q) and pays
+            if not sifted:
                 bring_back(desk, q, pushed)
             vote(window, desk, rules, q, out)
         while g < pushed:
             codes[slots[g]], voices[slots[g]] = y[rows[g]], w[rows[g]]
             g += 1
-        if not pays:
-            pause(sieve)

@@ -105,7 +105,7 @@ def push_out(window: Window, desk: Desk, g: int) -> None:
 def learn(window: Window, rules: Ints, X: NDArray[Any], r: int) -> None:
     """Let row r take the place of the oldest, or the next free one."""
     head, spans, B = window.head, window.spans, window.ring.shape[2]
-    slot, full = head[NEXT], head[SIZE] == rules[WINDOW]
+    slot, full, online = head[NEXT], head[SIZE] == rules[WINDOW], rules[SCALE] == ONLINE
     tile, lane = window.ring[slot // B], slot % B
     head[NEXT] = (slot + 1) % rules[WINDOW]
     if not full:
@@ -116,11 +116,13 @@ def learn(window: Window, rules: Ints, X: NDArray[Any], r: int) -> None:
         if window.nominal[f] != 0:
             continue
         span = spans[f]
+        if span[LEAST] < v < span[GREATEST] and (not full or span[LEAST] < old < span[GREATEST]) and not online:
+            continue  # nothing that is counted comes or goes
         if full and math.isnan(old):
             span[LACKING] -= 1.0
         if math.isnan(v):
             span[LACKING] += 1.0
-        if rules[SCALE] == ONLINE:
+        if online:
             if not math.isnan(v):
                 widen(span, v)
                 observe(span, v)
@@ -161,17 +163,25 @@ def observe(span: Floats, v: float) -> None:
 def find_span(ring: NDArray[Any], f: int, size: int, span: Floats) -> None:
     """Find least and greatest of a feature in the window, whose last row of that value has left."""
     B = ring.shape[2]
-    least, greatest, at_least, at_greatest = math.inf, -math.inf, 0.0, 0.0
+    a, b, c, d = math.inf, math.inf, math.inf, math.inf
+    e, g, h, i = -math.inf, -math.inf, -math.inf, -math.inf
+    for t in range((size + B - 1) // B):
+        values, n, lane = ring[t, f], min(B, size - t * B), 0
+        while lane + 4 <= n:
+            p, q, r, s = float(values[lane]), float(values[lane + 1]), float(values[lane + 2]), float(values[lane + 3])
+            a, b, c, d = p if p < a else a, q if q < b else b, r if r < c else c, s if s < d else d
+            e, g, h, i = p if p > e else e, q if q > g else g, r if r > h else h, s if s > i else i
+            lane += 4
+        while lane < n:
+            p = float(values[lane])
+            a, e = p if p < a else a, p if p > e else e
+            lane += 1
+    least, greatest, at_least, at_greatest = min(min(a, b), min(c, d)), max(max(e, g), max(h, i)), 0, 0
     for t in range((size + B - 1) // B):
         values = ring[t, f]
         for lane in range(min(B, size - t * B)):
-            v = float(values[lane])
-            if v <= least:
-                at_least = at_least + 1.0 if v == least else 1.0
-                least = v
-            if v >= greatest:
-                at_greatest = at_greatest + 1.0 if v == greatest else 1.0
-                greatest = v
+            at_least += 1 if values[lane] == least else 0
+            at_greatest += 1 if values[lane] == greatest else 0
     span[LEAST], span[AT_LEAST], span[GREATEST], span[AT_GREATEST] = least, at_least, greatest, at_greatest
 
 
