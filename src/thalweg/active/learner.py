@@ -12,6 +12,7 @@ from thalweg.active.tickets import TicketCounts, Tickets, Told
 from thalweg.active.tickets_jit import ANSWERED
 from thalweg.core import door, params
 from thalweg.core.classifier import Classifier, Floats, Ints
+from thalweg.core.door import Rows, take_rows
 from thalweg.core.labels import Labels, sequence
 from thalweg.core.params import shown
 from thalweg.core.protocols import State
@@ -37,7 +38,7 @@ class ActiveLearner(Classifier):
     call. ``asked_rows`` tells which rows of the last call were wanted.
 
     **Live**: ``ask`` takes rows as they arrive and gives a ticket for each whose label is wanted. ``tell`` takes
-    labels by ticket, in any order and at any time.
+    labels by ticket, in any order and at any time. Where the learner takes sparse rows, these wait as such.
 
     >>> from thalweg import AVU, SEA, ActiveLearner, HoeffdingTree, prequential
     >>> learner = ActiveLearner(learner=HoeffdingTree(), strategy=AVU(budget=0.7))
@@ -75,6 +76,7 @@ class ActiveLearner(Classifier):
         self.max_open = max_open
         self.max_age = max_age
         self.missing: Literal["reject", "native"] = learner.missing
+        self.sparse: bool = learner.sparse
 
     # -- labels that are offered --------------------------------------------------------------------------------------
 
@@ -91,7 +93,7 @@ class ActiveLearner(Classifier):
 
     def learn_one(self, x: Any, y: Hashable, weight: float = 1.0) -> Self:
         """Offer the label of one record: a dict by feature name, or a row."""
-        X, schema = door.one_row(x, self._schema, missing=self.missing == "native", learning=True)
+        X, schema = self._one_row(x, learning=True)
         w = door.weights(weight, 1)
         code, new = self._labels.read_one(y)
         if w[0] > 0.0:
@@ -112,9 +114,9 @@ class ActiveLearner(Classifier):
         if w is not None:
             events = events[(events >= 0) | (weights[np.maximum(events, ~events)] > 0.0)]
         learned = ~events[events < 0]
-        X, schema = door.rows(X, self._schema, missing=self.missing == "native", learning=True, learned=learned)
-        if len(X) != n:
-            raise ValueError(f"y must hold a label for each of the {len(X)} rows of X, got {n}")
+        X, schema = self._rows(X, learning=True, learned=learned)
+        if X.shape[0] != n:
+            raise ValueError(f"y must hold a label for each of the {X.shape[0]} rows of X, got {n}")
         labels = self._labels
         if classes is not None:
             labels = labels.copy()
@@ -124,7 +126,7 @@ class ActiveLearner(Classifier):
         return self._offer(X, schema, labels, codes, new, weights, events.tolist())
 
     def _offer(
-        self, X: Floats, schema: Schema, labels: Labels, codes: Ints, new: list[Hashable], w: Floats,
+        self, X: Rows, schema: Schema, labels: Labels, codes: Ints, new: list[Hashable], w: Floats,
         events: list[int],
     ) -> Floats:  # fmt: skip
         """Carry out the events; learn rows that are wanted.
@@ -135,12 +137,13 @@ class ActiveLearner(Classifier):
         if learns or (self._arriving and events):
             self._meet(schema)  # may still refuse
         self._labels = labels
-        out = np.zeros((len(X), len(labels) + len(new)))
-        arrived = np.zeros(len(X), dtype=np.bool_)
+        n = X.shape[0]
+        out = np.zeros((n, len(labels) + len(new)))
+        arrived = np.zeros(n, dtype=np.bool_)
         arrived[[e for e in events if e >= 0]] = True
         fate = np.where(arrived, _UNDECIDED, _EARLIER).astype(np.uint8)
         if self._started:
-            offered = w > 0.0 if self._arriving else np.zeros(len(X), dtype=np.bool_)
+            offered = w > 0.0 if self._arriving else np.zeros(n, dtype=np.bool_)
             offered[[~e for e in events if e < 0]] = True
             fates = bytearray(fate)
             self._walk(X, codes, new, w, events, out, fates, offered.tobytes())
@@ -152,7 +155,7 @@ class ActiveLearner(Classifier):
         return out if out.shape[1] == len(labels) else np.ascontiguousarray(out[:, : len(labels)])
 
     def _walk(
-        self, X: Floats, codes: Ints, new: list[Hashable], w: Floats, events: list[int], out: Floats,
+        self, X: Rows, codes: Ints, new: list[Hashable], w: Floats, events: list[int], out: Floats,
         fate: bytearray, offered: bytes,
     ) -> None:  # fmt: skip
         """Go through the events. As long as nothing is learned the model stays as it is: rows are predicted ahead.
@@ -189,12 +192,12 @@ class ActiveLearner(Classifier):
                         place[label] = len(labels)
                         labels.admit([label])
                     own[r] = place[label]
-            rows = learned + predicted
+            rows = np.array(learned + predicted, dtype=np.int64)
             proba = np.zeros((len(rows), out.shape[1]))
             steps = np.arange(len(rows))
             if learned:
                 steps[: len(learned)] = ~steps[: len(learned)]
-            self._inner._play(X.take(rows, axis=0), own.take(rows), w.take(rows), steps, proba, known)
+            self._inner._play(take_rows(X, rows), own.take(rows), w.take(rows), steps, proba, known)
             known, at = len(labels), len(learned)
             i = i if predicted else j
             while i < j:
@@ -228,13 +231,14 @@ class ActiveLearner(Classifier):
 
     def ask(self, X: Any) -> Ints:
         """Take rows as they arrive; give for each the ticket of the label that is wanted, -1 where it is not."""
-        X, schema = door.rows(X, self._schema, missing=self.missing == "native", learning=True)
-        if not len(X):
+        X, schema = self._rows(X, learning=True)
+        n = X.shape[0]
+        if not n:
             self._why = np.zeros(0, dtype=np.int8)
             return np.zeros(0, dtype=np.int64)
         self._meet(schema)
-        proba = np.zeros((len(X), len(self._labels)))
-        self._play(X, np.zeros(0, dtype=np.int64), np.zeros(0), np.arange(len(X)), proba, proba.shape[1])
+        proba = np.zeros((n, len(self._labels)))
+        self._play(X, np.zeros(0, dtype=np.int64), np.zeros(0), np.arange(n), proba, proba.shape[1])
         first = self._policy.seen
         why = self._policy.decide(proba)
         self._why = why
@@ -258,7 +262,7 @@ class ActiveLearner(Classifier):
         if told.learned:
             known = len(self._labels)
             self._labels.admit(new)
-            n, nothing = len(rows), np.zeros((len(rows), len(self._labels)))
+            n, nothing = len(codes), np.zeros((len(codes), len(self._labels)))
             self._share_labels()
             self._inner._play(rows, codes, np.ones(n), ~np.arange(n), nothing, known)
         return told
@@ -330,7 +334,7 @@ class ActiveLearner(Classifier):
     def _share_labels(self) -> None:
         self._inner._labels = self._labels
 
-    def _play(self, X: Floats, y: Ints, w: Floats, events: Ints, out: Floats, known: int) -> None:
+    def _play(self, X: Rows, y: Ints, w: Floats, events: Ints, out: Floats, known: int) -> None:
         self._share_labels()
         self._inner._play(X, y, w, events, out, known)
 

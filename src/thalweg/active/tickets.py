@@ -1,17 +1,24 @@
 """Rows whose labels were asked for: bounded in number and in age, found again by ticket."""
 
 from dataclasses import dataclass
-from typing import final
+from typing import TYPE_CHECKING, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from thalweg.active import tickets_jit as jit
+from thalweg.core.door import Rows, is_sparse, sparse_rows, take_rows
 from thalweg.core.protocols import State
+from thalweg.core.schema import Schema
 from thalweg.core.waiting import Waiting
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+
+_AT_ONCE = 256  # rows that tickets are given to at a time
 
 
 @final
@@ -49,23 +56,45 @@ class TicketCounts:
 
 @final
 class Tickets:
-    """The open tickets of a learner, and the rows they stand for."""
+    """The open tickets of a learner, and the rows they stand for.
 
-    __slots__ = ("_counts", "_latest", "_waiting", "max_age", "max_open")
+    Rows are kept sparse if the first that was ever asked about is, until one comes that lacks a value (NaN) or until
+    features join.
+    """
+
+    __slots__ = ("_counts", "_features", "_latest", "_sparse", "_waiting", "max_age", "max_open")
 
     def __init__(self, features: int, *, max_open: int, max_age: int | None) -> None:
         self.max_open, self.max_age = int(max_open), int(max_age or 0)
+        self._features = features
         self._waiting = Waiting((features,), most=self.max_open)
+        self._sparse: dict[int, tuple[Ints, Floats]] | None = None
+        """Where rows are sparse, of the row at each place its features and values; those of ``_waiting`` are empty."""
         self._latest = np.zeros((0, 2), dtype=np.int64)
         self._counts = np.zeros(jit.COUNTS, dtype=np.int64)
 
-    def give(self, X: Floats, why: NDArray[np.int8], first: int) -> Ints:
+    def give(self, X: Rows, why: NDArray[np.int8], first: int) -> Ints:
         """Give a ticket for each wanted row, -1 for the others. first: rows that had arrived before."""
         if not len(self._latest):
             self._latest = np.zeros((self.max_open, 2), dtype=np.int64)
-        pool, tickets = self._waiting, np.full(len(X), -1, dtype=np.int64)
-        pool.make_room(min(int(np.count_nonzero(why)), self.max_open - int(self._counts[jit.OPEN])))
-        jit.give(pool.rows, pool.free, self._latest, self._counts, X, why, first, self.max_age, tickets)
+        tickets, wanted = np.full(X.shape[0], -1, dtype=np.int64), np.flatnonzero(why)
+        if not len(wanted):
+            return tickets
+        if is_sparse(X) and not self._counts[jit.GIVEN]:
+            self._sparse, self._waiting = {}, Waiting((0,), most=self.max_open)
+        elif self._sparse is not None and isinstance(X, np.ndarray) and np.isnan(X[wanted]).any():
+            self._make_dense()
+        pool = self._waiting
+        pool.make_room(min(len(wanted), self.max_open - int(self._counts[jit.OPEN])))
+        for e in range(0, len(tickets), _AT_ONCE):
+            part = slice(e, e + _AT_ONCE)
+            rows = np.zeros((len(tickets[part]), 0)) if self._sparse is not None else _dense(X[part])
+            jit.give(pool.rows, pool.free, self._latest, self._counts, rows, why[part], first + e, self.max_age,
+                     tickets[part])  # fmt: skip
+        if self._sparse is not None:
+            at = self._latest[tickets[wanted] % self.max_open, jit.AT]
+            held = (at > 0) & (self._counts[jit.GIVEN] - tickets[wanted] <= self.max_open)
+            self._sparse |= zip((at[held] - 1).tolist(), _cut(take_rows(X, wanted[held])), strict=True)
         return tickets
 
     def find(self, tickets: Ints, now: int) -> Ints:
@@ -74,13 +103,15 @@ class Tickets:
         jit.find(self._waiting.free, self._latest, self._counts, tickets, now, self.max_age, kinds)
         return kinds
 
-    def close(self, tickets: Ints, kinds: Ints) -> tuple[Floats, Told]:
+    def close(self, tickets: Ints, kinds: Ints) -> tuple[Rows, Told]:
         """Take answers to tickets whose kinds were just found; give the rows that waited, and what became of all."""
         places = np.empty(np.count_nonzero(kinds == jit.ANSWERED), dtype=np.int64)
         jit.close(self._latest, self._counts, tickets, kinds, places)
         others = (jit.REPEATED, jit.UNKNOWN, jit.LATE) if len(places) < len(kinds) else ()
         told = Told(len(places), *(tuple(tickets[kinds == kind].tolist()) for kind in others))
-        return self._waiting.take(places), told
+        rows = self._look(places)
+        self._waiting.take(places)
+        return rows, told
 
     def let_go(self, now: int) -> None:
         """Let go of tickets that are too old by now."""
@@ -101,24 +132,57 @@ class Tickets:
 
     def widen(self, features: int) -> None:
         """Make room for features that came later: waiting rows lack them."""
+        if features != self._features:
+            self._make_dense()
+        self._features = features
         self._waiting.widen((features,))
 
     @property
     def nbytes(self) -> int:
         """Bytes of all tables."""
-        return sum(t.nbytes for t in (self._waiting.rows, self._waiting.free, self._latest, self._counts))
+        values = 16 * sum(len(columns) for columns, _ in (self._sparse or {}).values())
+        return values + sum(t.nbytes for t in (self._waiting.rows, self._waiting.free, self._latest, self._counts))
+
+    def _look(self, places: Ints) -> Rows:
+        """Give the rows at these places."""
+        return self._waiting.look(places) if self._sparse is None else self._joined(places)
+
+    def _joined(self, places: Ints) -> "csr_array":
+        """Give the sparse rows at these places, as the door would."""
+        from scipy.sparse import csr_array
+
+        assert self._sparse is not None
+        parts = [self._sparse[place] for place in places.tolist()]
+        rows = csr_array((len(parts), self._features))
+        rows.indptr = np.cumsum([0, *(len(columns) for columns, _ in parts)])
+        rows.indices = np.concatenate([np.zeros(0, dtype=np.int64), *(columns for columns, _ in parts)])
+        rows.data = np.concatenate([np.zeros(0), *(values for _, values in parts)])
+        rows.has_sorted_indices = rows.has_canonical_format = True
+        return rows
+
+    def _make_dense(self) -> None:
+        """Keep the rows dense from now on."""
+        if self._sparse is not None:
+            wide = np.zeros((len(self._waiting.rows), self._features))
+            for place, (columns, values) in self._sparse.items():
+                wide[place, columns] = values
+            self._waiting.rows, self._sparse = wide, None
 
     def state(self) -> State:
         """Copy out the counts, what became of the latest tickets, and in order the rows that wait."""
         latest = self._latest[: self._counts[jit.GIVEN]].copy()
         open_ones = self.open() % self.max_open
-        rows = self._waiting.rows[latest[open_ones, jit.AT] - 1]
+        rows = self._look(latest[open_ones, jit.AT] - 1)
         latest[open_ones, jit.AT] = 1  # at which place is nobody's business
-        return {"rows": rows, "latest": latest, "counts": self._counts.copy()}
+        known = {"latest": latest, "counts": self._counts.copy()}
+        if isinstance(rows, np.ndarray):
+            return {"rows": rows, **known}
+        return {"starts": rows.indptr, "columns": rows.indices, "values": rows.data, **known}
 
     def restore(self, state: State) -> None:
         """Continue, with no ticket given yet, from what ``state`` of others with the same limits and features gave."""
-        rows, latest, counts = (state[name] for name in ("rows", "latest", "counts"))
+        latest, counts = state["latest"], state["counts"]
+        rows = state["rows"] if "rows" in state else self._sparse_rows(state)
         if not latest.dtype == counts.dtype == np.int64 or counts.shape != self._counts.shape:
             raise ValueError("its tickets have another type or shape")
         given, oldest, waiting, answered, expired = counts[: jit.EXPIRED + 1].tolist()
@@ -127,11 +191,41 @@ class Tickets:
             or latest.shape != (min(given, self.max_open), 2)
             or not given - len(latest) <= oldest <= given == waiting + answered + expired
             or not np.isin(latest[:, jit.AT], (1, jit.DONE, jit.GONE)).all()
-            or not len(rows) == waiting == np.count_nonzero(latest[:, jit.AT] == 1)
+            or not rows.shape[0] == waiting == np.count_nonzero(latest[:, jit.AT] == 1)
         ):
             raise ValueError("its tickets are damaged")
         self._latest = np.zeros((self.max_open if given else 0, 2), dtype=np.int64)
         self._latest[:given], self._counts = latest, counts
         if len(self.open()) != waiting:
             raise ValueError("its tickets are damaged")
-        self._latest[self.open() % self.max_open, jit.AT] = self._waiting.hold(rows) + 1
+        if isinstance(rows, np.ndarray):
+            places = self._waiting.hold(rows)
+        else:
+            self._waiting = Waiting((0,), most=self.max_open)
+            places = self._waiting.hold(np.zeros((waiting, 0)))
+            self._sparse = dict(zip(places.tolist(), _cut(rows), strict=True))
+        self._latest[self.open() % self.max_open, jit.AT] = places + 1
+
+    def _sparse_rows(self, state: State) -> Rows:
+        """Read sparse rows from a state; the door finds what is wrong with them."""
+        from scipy.sparse import csr_array
+
+        starts, columns, values = (state[name] for name in ("starts", "columns", "values"))
+        if not (starts.dtype == columns.dtype == np.int64 and values.dtype == np.float64 and starts.ndim == 1):
+            raise ValueError("its tickets have another type or shape")
+        rows = csr_array((max(0, len(starts) - 1), self._features))
+        rows.data, rows.indices, rows.indptr = values, columns, starts
+        return sparse_rows(rows, Schema.numeric(self._features))
+
+
+def _dense(X: Rows) -> Floats:
+    return X if isinstance(X, np.ndarray) else np.ascontiguousarray(X.toarray())
+
+
+def _cut(X: Rows) -> list[tuple[Ints, Floats]]:
+    """Give the features and the values of each row."""
+    from scipy.sparse import csr_array
+
+    rows = csr_array(X)
+    columns, ends = rows.indices.astype(np.int64), rows.indptr[1:-1]
+    return list(zip(np.split(columns, ends), np.split(rows.data.copy(), ends), strict=True)) if X.shape[0] else []
