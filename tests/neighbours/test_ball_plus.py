@@ -222,6 +222,64 @@ def test_damaged_tables_are_refused():
             learner.restore(state)
 
 
+# -- novelty and confidence -------------------------------------------------------------------------------------------
+
+
+def bits(learner):
+    return {name: table.tobytes() for name, table in learner.state().items()}
+
+
+def test_novelty_is_measured_from_the_nearest_ball():
+    X, y = rows_of(31, 400)
+    learner = BallCoverPlus(scale=None, max_balls=25).partial_fit(X[:300], y[:300])
+    balls, stretched = learner.balls, np.r_[X[300:], X[:5] + 60.0] * np.sqrt(learner.relevance)
+    far = np.linalg.norm(stretched[:, None] - np.stack([b.centre for b in balls])[None], axis=2)
+    nearest = far.argmin(axis=1)
+    radii = np.array([b.radius for b in balls])[nearest]
+    expected = np.maximum(far.min(axis=1) - radii, 0.0) / radii
+    assert (expected == 0).any()
+    assert (expected > 1).any()
+    np.testing.assert_allclose(learner.novelty(np.r_[X[300:], X[:5] + 60.0]), expected, rtol=1e-9, atol=1e-12)
+
+
+def test_what_lies_outside_the_cover_is_new_and_uncertain():
+    learner = BallCoverPlus(scale=None)
+    assert np.isinf(learner.novelty([[0.0]])).all()
+    assert learner.confidence([[0.0]]).tolist() == [0.0]
+    assert np.isinf(learner.learn_one([0.0], "a").novelty([[0.0]])).all()  # one row makes no ball
+    learner.partial_fit(np.tile([[1.0], [0.1], [0.9], [0.0]], (10, 1)), ["b", "a", "b", "a"] * 10)
+    novelty = learner.novelty([[0.0], [1.0], [3.0], [300.0]])
+    assert novelty[0] == novelty[1] == 0.0
+    assert 0 < novelty[2] < novelty[3]
+    sure = learner.confidence([[1.0], [2.1], [3.0], [300.0]])
+    assert (np.diff(sure) <= 0).all()
+    assert sure[0] > sure[2] > sure[3]
+
+
+def test_confidence_and_probabilities_tell_where_it_errs():
+    chunk = SEA(seed=3).read(14_000)
+    learner = BallCoverPlus(max_balls=300).partial_fit(chunk.X[:10_000], chunk.y[:10_000])
+    X, y = chunk.X[10_000:], chunk.y[10_000:]
+    before, right = bits(learner), learner.predict(X) == y
+    for sure in (learner.confidence(X), learner.predict_proba(X).max(axis=1)):
+        assert ((sure >= 0) & (sure <= 1)).all()
+        low, high = np.array_split(np.argsort(sure, kind="stable"), 2)
+        assert right[high].mean() > right[low].mean() + 0.05
+    assert bits(learner) == before  # looking changes nothing
+    assert learner.confidence(X[:50], delta=1e-9).sum() < learner.confidence(X[:50], delta=0.5).sum()
+    with pytest.raises(ValueError, match=r"delta must lie in \(0, 1\), got 1"):
+        learner.confidence(X, delta=1)
+
+
+def test_a_class_that_the_ball_does_not_count_is_not_sure():
+    X = np.r_[np.zeros((40, 1)), np.ones((40, 1)), np.zeros((1, 1))]
+    learner = BallCoverPlus(scale=None).partial_fit(X, ["a"] * 40 + ["b"] * 40 + ["b"])
+    counts = learner.balls[0].counts
+    assert counts["a"] > counts["b"]
+    sure = learner.confidence([[0.0]])[0]
+    assert (sure > 0) == (learner.predict([[0.0]])[0] == "a")
+
+
 # -- pictures ---------------------------------------------------------------------------------------------------------
 
 

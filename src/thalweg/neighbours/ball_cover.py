@@ -191,8 +191,7 @@ class BallCover(Classifier):
         nearest, rho = self._look(X)
         if not self.n_balls or self._cover["head"][o.PENDING]:
             return np.full(len(rho), np.inf)
-        e = self._radii()[nearest]
-        return np.asarray(np.maximum(rho - e, 0.0) / e)
+        return beyond(rho, self._radii()[nearest])
 
     def confidence(self, X: Any, delta: float = 0.05) -> Floats:
         """Say how sure the prediction of each row is, from 0 to 1.
@@ -205,12 +204,7 @@ class BallCover(Classifier):
         if not self.n_balls:
             return np.zeros(len(nearest))
         counts = self._counts()
-        K, n = max(2, counts.shape[1]), counts.sum(axis=1)
-        top = np.sort(np.c_[counts, np.zeros(len(counts))], axis=1)[:, -2:]
-        margin = (top[:, 1] - top[:, 0]) / (n + K) - np.sqrt(np.log(2.0 / delta) / (2.0 * n))
-        outside = self.novelty(X)
-        trust = np.exp(-0.5 * np.where(np.isfinite(outside), outside, 0.0) ** 2)
-        return np.asarray(trust * np.maximum(margin, 0.0)[nearest])
+        return sureness(counts, counts.argmax(axis=1), delta)[nearest] * trust(self.novelty(X))
 
     # -- two classes only ---------------------------------------------------------------------------------------------
 
@@ -360,13 +354,7 @@ class BallCover(Classifier):
 
     def _counts(self) -> Floats:
         """The weight of each class in each ball."""
-        counts, cover = np.zeros((self.n_balls, len(self._labels))), self._cover if self._started else {}
-        for s in range(len(counts)):
-            i = cover["marks"][s, o.FIRST]
-            while i >= 0:
-                counts[s, cover["entries"][i, o.CLASS]] = cover["voices"][i]
-                i = cover["entries"][i, o.NEXT]
-        return counts
+        return counts_of(self._cover, self.n_balls, len(self._labels)) if self._started else np.zeros((0, 0))
 
     def _look(self, X: Any) -> tuple[Ints, Floats]:
         """Find the nearest ball of each row, and how far it is."""
@@ -440,6 +428,36 @@ class BallCover(Classifier):
         for name in ("points", "balls", "voices", "gauge", "waiting", "middle", "root"):
             if not np.isfinite(tables[name]).all():
                 raise ValueError(f"its table {name!r} holds what no cover could")
+
+
+def counts_of(cover: State, n: int, classes: int) -> Floats:
+    """Give the weight of each class in each of n balls."""
+    counts = np.zeros((n, classes))
+    for s in range(n):
+        i = cover["marks"][s, o.FIRST]
+        while i >= 0:
+            counts[s, cover["entries"][i, o.CLASS]] = cover["voices"][i]
+            i = cover["entries"][i, o.NEXT]
+    return counts
+
+
+def beyond(rho: Floats, radii: Floats) -> Floats:
+    """Say how far outside their balls rows lie, in radii."""
+    return np.asarray(np.maximum(rho - radii, 0.0) / radii)
+
+
+def trust(outside: Floats) -> Floats:
+    """Say how much an answer counts so far outside of a ball; without a cover it is as good as inside."""
+    return np.asarray(np.exp(-0.5 * np.where(np.isfinite(outside), outside, 0.0) ** 2))
+
+
+def sureness(counts: Floats, said: Ints, delta: float) -> Floats:
+    """Give the margin of the class said over the next in the counts of a ball, less what chance may account for."""
+    n, each = counts.sum(axis=1), np.arange(len(counts))
+    others = np.c_[counts, np.zeros(len(counts))]
+    others[each, said] = 0.0
+    margin = (counts[each, said] - others.max(axis=1)) / (n + max(2, counts.shape[1]))
+    return np.asarray(np.maximum(margin - np.sqrt(np.log(2.0 / delta) / (2.0 * n)), 0.0))
 
 
 _TWO = "y must hold at most two classes for variant 'base' (there is 'base-adj')"

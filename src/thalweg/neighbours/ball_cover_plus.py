@@ -12,7 +12,7 @@ from thalweg.core.schema import Schema
 from thalweg.jit.random import seeded
 from thalweg.neighbours import ball_cover_jit as balls_jit
 from thalweg.neighbours import ball_cover_plus_jit as o
-from thalweg.neighbours.ball_cover import SCALES, Ball
+from thalweg.neighbours.ball_cover import SCALES, Ball, beyond, counts_of, sureness, trust
 from thalweg.neighbours.ball_index_jit import LANES
 
 ASKED = ("vote", "signs", "last", "recent")
@@ -122,22 +122,36 @@ class BallCoverPlus(Classifier):
         """
         if not self._started:
             return []
-        names, state = dict(enumerate(self._labels.values)), self._state
-        found = []
-        for s in range(self.n_balls):
-            counts, i = {}, state["marks"][s, balls_jit.FIRST]
-            while i >= 0:
-                if state["voices"][i] > 0.0:
-                    counts[int(state["entries"][i, balls_jit.CLASS])] = float(state["voices"][i])
-                i = state["entries"][i, balls_jit.NEXT]
-            row, tile = state["balls"][s], state["tiles"][s // LANES]
-            found.append(
-                Ball(
-                    s, tile[:, s % LANES].copy(), float(row[balls_jit.RADIUS]),
-                    {names[c]: counts[c] for c in sorted(counts)}, float(row[balls_jit.MISTAKES]),
-                )
-            )  # fmt: skip
-        return found
+        names, tiles, rows = dict(enumerate(self._labels.values)), self._state["tiles"], self._state["balls"]
+        return [
+            Ball(
+                s, tiles[s // LANES, :, s % LANES].copy(), float(rows[s, balls_jit.RADIUS]),
+                {names[c]: float(counts[c]) for c in np.flatnonzero(counts).tolist()},
+                float(rows[s, balls_jit.MISTAKES]),
+            )
+            for s, counts in enumerate(self._counts())
+        ]  # fmt: skip
+
+    def novelty(self, X: Any) -> Floats:
+        """Say how far outside the cover rows fall, in radii of the nearest ball: 0 inside; infinite without a cover.
+
+        Distances are those of the stretched space: what lies afar in a feature that does not matter is hardly new.
+
+        >>> learner = BallCoverPlus(scale=None).partial_fit([[1.0], [3.0], [3.5]], ["a", "b", "b"])
+        >>> learner.novelty([[2.5], [5.5], [9.25]])
+        array([0.   , 0.125, 2.   ])
+        """
+        return self._look(X)[2]
+
+    def confidence(self, X: Any, delta: float = 0.05) -> Floats:
+        """Say how sure the prediction of each row is, from 0 to 1.
+
+        It is the margin of the predicted class over all others in the nearest ball, less what chance may account for
+        with probability delta, and less outside the ball; 0 where another class is counted more there.
+        """
+        params.number("delta", delta, above=0.0, below=1.0)
+        nearest, said, outside = self._look(X)
+        return sureness(self._counts()[nearest], said, delta) * trust(outside) if self.n_balls else np.zeros(len(said))
 
     # -- what a learner writes ----------------------------------------------------------------------------------------
 
@@ -209,6 +223,28 @@ class BallCoverPlus(Classifier):
         n = len(ASKED) if self.recent else len(ASKED) - 1
         return np.asarray(self._state["gauge"][o.ERRORS : o.ERRORS + n]) if self._started else np.zeros(n)
 
+    def _counts(self) -> Floats:
+        """The weight of each class in each ball."""
+        return counts_of(self._state, self.n_balls, len(self._labels))
+
+    def _look(self, X: Any) -> tuple[Ints, Ints, Floats]:
+        """Find the nearest ball of each row, what is predicted, and how far outside the ball it lies."""
+        X, _ = self._rows(X, learning=False)
+        n, K = len(X), len(self._labels)
+        nearest, said, rho = np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64), np.full(n, np.inf)
+        if not self.n_balls:
+            return nearest, said, rho
+        desk, routine, radii = self._desk(K), _play, self._state["balls"][:, balls_jit.RADIUS]
+        far, notes = desk[2], desk[-1]
+        for r in range(n):
+            proba, notes[o.ROW] = np.zeros((1, K)), -1
+            routine(*self._state.values(), self._nominal, self._rules, self._numbers, _NOTHING, *desk,
+                    X[r : r + 1], _NO_LABELS, _NO_WEIGHTS, _FIRST, proba, self.max_balls - self._window, 0)  # fmt: skip
+            nearest[r], said[r] = notes[o.NEAREST], proba[0].argmax()
+            rho[r] = np.sqrt(far[nearest[r]])
+        pending = self._state["head"][balls_jit.PENDING]
+        return nearest, said, np.full(n, np.inf) if pending else beyond(rho, radii[nearest])
+
     def _take(self, tables: State, schema: Schema) -> None:
         self._state = tables
         self._nominal = np.array([f.nominal for f in schema.features], dtype=np.int64)
@@ -270,6 +306,7 @@ class BallCoverPlus(Classifier):
 
 
 _NOTHING = np.zeros((0, 0))
+_NO_LABELS, _NO_WEIGHTS, _FIRST = np.zeros(0, dtype=np.int64), np.zeros(0), np.zeros(1, dtype=np.int64)
 
 
 def _longer(table: NDArray[Any], n: int) -> NDArray[Any]:
