@@ -38,6 +38,7 @@ _HOME = {
     "OPOR": "tensors.baselines",
     "LRTCR": "tensors.baselines",
     "LRTD": "tensors.baselines",
+    "ChordalDistance": "tensors.metric",
     "ChordalFeatures": "tensors.features",
     "CPTensors": "tensors.forms",
     "SparseTensors": "tensors.forms",
@@ -184,6 +185,7 @@ __all__ = [
     "CKDTForest",
     "CPTensors",
     "CSVStream",
+    "ChordalDistance",
     "ChordalFeatures",
     "Chunk",
     "ChunkEnsemble",
@@ -394,6 +396,7 @@ if TYPE_CHECKING:
     from thalweg.tensors.features import ChordalFeatures
     from thalweg.tensors.forest import CKDTForest
     from thalweg.tensors.forms import CPTensors, SparseTensors
+    from thalweg.tensors.metric import ChordalDistance
     from thalweg.tensors.pictures import plot_explanation
     from thalweg.tensors.sim_tensor import SimTensor
     from thalweg.tensors.subspace_forest import SubspaceForest
