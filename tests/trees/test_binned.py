@@ -233,7 +233,7 @@ def test_cut_points():
         ({"delta": 1.0}, "delta must lie in"),
         ({"grace_period": 0}, "grace_period must lie in"),
         ({"tau": -0.1}, "tau must lie in"),
-        ({"leaf": "bayes"}, "leaf must be one of"),
+        ({"leaf": "nb"}, "leaf must be one of"),
         ({"max_leaves": 0}, "max_leaves must lie in"),
         ({"max_depth": -1}, "max_depth must lie in"),
         ({"bins": 1}, "bins must lie in"),

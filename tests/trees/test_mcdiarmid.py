@@ -103,7 +103,7 @@ def test_nominal_values_are_numbers():
 
 
 @pytest.mark.parametrize(
-    ("name", "value"), [("window", 0), ("preset", "moa"), ("bound", "exact"), ("leaf", "bayes"), ("bins", 1)]
+    ("name", "value"), [("window", 0), ("preset", "moa"), ("bound", "exact"), ("leaf", "nb"), ("bins", 1)]
 )
 def test_bad_parameters(name, value):
     with pytest.raises(ValueError, match=f"{name} must"):

@@ -29,6 +29,7 @@ class Feature(msgspec.Struct, frozen=True, dict=True, omit_defaults=True):
     """
 
     name: str
+    """What the column is called; no two of a schema share a name."""
     values: tuple[Value, ...] | None = None
     """The values of a nominal feature in the order of their codes; None: numeric."""
     open: bool = False
@@ -71,6 +72,7 @@ class Schema(msgspec.Struct, frozen=True, dict=True):
     """
 
     features: tuple[Feature, ...]
+    """The columns, in order."""
     classes: tuple[Value, ...] | None = None
     """Known classes, in the order of their codes; None: an open set that grows as labels appear."""
     shape: tuple[int, ...] | None = None

@@ -60,6 +60,7 @@ def prequential(
 ) -> Result:
     """Run a learner through a stream: each row is predicted, scored and then learned.
 
+    stream: read from where it is. learner: goes on from what it knows, and has learned the rows afterwards.
     limit: stop after so many rows. every: rows between two reports. window: rows of the windowed metrics.
     metrics: names from ``METRICS``; accuracy and kappa are always there.
     delay: when a row is learned. 0: at once; n: right after the row n rows later has been predicted; "time": before

@@ -162,6 +162,7 @@ def describe_stream(
 ) -> StreamSummary:
     """Read a stream from where it is and sum up what it holds, over time.
 
+    stream: it stands behind those rows afterwards.
     rows: how many to read at most; None: all, where the stream says how many there are, else 100,000.
     features: names of those to describe; None: all, or the 8 that change most. name: what to call the stream.
     on_progress: is told the number of rows read, after every block.

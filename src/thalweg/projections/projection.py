@@ -34,6 +34,7 @@ class Distortion(NamedTuple):
     """
 
     pairs: int
+    """How many pairs of rows were compared."""
     mean: float
     """Of r; NaN where there was no pair of different rows."""
     spread: float

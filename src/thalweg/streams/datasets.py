@@ -28,10 +28,11 @@ _MOST_CELLS = 10_000_000  # a sparse matrix with more cells gives sparse rows
 def load_dataset(
     name: str, limit: int | None = None, *, download: bool = False, sparse: bool | None = None, **options: Any
 ) -> "FileStream | ArrayStream":
-    """Open a data set by name; options are those of the stream that reads it, such as ``drop`` or ``order``.
+    """Open a data set by name.
 
     name: see ``thalweg data list``. limit: so many rows, the first ones; None: all.
     download: get it from OpenML where it is not there yet. Nothing is ever downloaded without this.
+    options: those of the stream that reads it, such as ``drop`` or ``order``.
     sparse: give sparse rows (a SciPy ``csr_array``) or dense ones; None: sparse ones where the file (.npz, .libsvm)
     holds them and they would be more than ten million numbers as dense ones.
 
