@@ -76,7 +76,7 @@ def test_the_report_says_how_to_have_it_again(found: tuple[Reproduction, Path]) 
         assert f"<dt>{text}</dt>" in page
         assert f"| {text} | " in words
     assert f"To have this again, type:</p><pre>thalweg paper {run.plan.name} --scale smoke</pre>" in page
-    links = re.findall(r'href="#([^"]+)"', page)
+    links = re.findall(r'<a href="#([^"]+)"', page)
     assert links
     assert set(links) <= set(re.findall(r'<h2 id="([^"]+)"', page))
 

@@ -36,8 +36,8 @@ def make_index(
 
     kind: "linear-rules", "linear-trees", "e-tree", "bitmap", "compiled-trees", or "auto": the one that suits.
     ensemble: the rules of each classifier, see ``rules_of``. rows: how many records are asked about at once.
-    max_bytes: what a bitmap may take. sample: records with which the candidates are timed; None: a rule of thumb decides.
-    chosen: further parameters, those of the kind.
+    max_bytes: what a bitmap may take. sample: records with which the candidates are timed; None: a rule of thumb
+    decides. chosen: further parameters, those of the kind.
 
     >>> from thalweg.index.rules import box
     >>> index = make_index("auto", [box([(0.0, 1.0)], [0.0, 1.0])])
