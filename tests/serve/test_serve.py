@@ -49,6 +49,33 @@ def test_versions_on_both_sides(tmp_path):
     assert predictor.predict_proba_one(ASKED[0]) == trainer.learner.predict_proba_one(ASKED[0])
 
 
+def test_who_asks_at_once_gets_the_newest(tmp_path):
+    chunk = SEA(seed=1).read(3_000)
+    predictor = Predictor(tmp_path, sync="immediate", wait=None)
+    with Trainer(NaiveBayes(), tmp_path, every=1_000) as trainer, predictor:
+        with pytest.raises(ValueError, match="no version has been published"):
+            predictor.predict(ASKED)
+        for k in range(3):
+            trainer.feed(chunk.X[1_000 * k : 1_000 * (k + 1)], chunk.y[1_000 * k : 1_000 * (k + 1)])
+            proba, version = predictor.answer(ASKED)  # nobody has called refresh
+            assert version == k + 1
+            assert np.array_equal(proba, trainer.learner.predict_proba(ASKED))
+        trainer.feed(chunk.X[:1_000], chunk.y[:1_000])
+        assert (predictor.version, predictor.rows) == (4, 4_000)
+        path = trainer._shelf.path(5, "predictor")
+        trainer.publish()
+        path.write_bytes(b"damaged")
+        assert predictor.answer(ASKED)[1] == 4  # it goes on with what it has
+        assert predictor.trouble
+        trainer.publish()
+        assert predictor.answer(ASKED)[1] == 6
+        assert predictor.trouble is None
+    trainer.publish()
+    assert predictor.version == 6  # closed: it looks no more
+    with pytest.raises(ValueError, match="sync must be one of"):
+        Predictor(tmp_path, sync="now")
+
+
 @pytest.mark.parametrize(
     "given", [{"every": 300}, {"every": 300, "label_fraction": 0.4}, {"drift": "adwin(delta=0.3)"}]
 )

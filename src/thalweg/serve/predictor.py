@@ -4,7 +4,7 @@ import os
 import threading
 import time
 from collections.abc import Hashable
-from typing import Any, NamedTuple, Self, final
+from typing import Any, Literal, NamedTuple, Self, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,8 @@ from thalweg import snapshot
 from thalweg.core import params
 from thalweg.core.schema import Schema
 from thalweg.serve.shelf import Note, Shelf
+
+SYNCS = ("chunk", "immediate")
 
 
 class _Held(NamedTuple):
@@ -30,8 +32,11 @@ class Predictor:
     one version as a whole, the one that was there when it was asked for. That a trainer ends, in whatever way, changes
     nothing.
 
-    folder: of the trainer. poll: seconds between looks for a newer version, by a thread of the predictor's own; None:
-    only ``refresh`` looks. wait: seconds to wait for a first version; None: not at all, it answers when there is one.
+    folder: of the trainer. sync: when a newer version is taken. "chunk": a thread of the predictor's own looks for it
+    every ``poll`` seconds (None: only ``refresh`` looks), and no answer ever waits. "immediate": whoever asks looks
+    first, so that an answer is never from an older version than the newest at that moment; the first who asks after a
+    change waits until the new version is loaded. wait: seconds to wait for a first version; None: not at all, it
+    answers when there is one.
 
     >>> import tempfile
     >>> from thalweg import SEA, AdaptiveRandomForest, Trainer
@@ -44,16 +49,25 @@ class Predictor:
     (3, 3, True)
     """
 
-    def __init__(self, folder: str | os.PathLike[str], *, poll: float | None = 0.05, wait: float | None = 0.0) -> None:
+    def __init__(
+        self,
+        folder: str | os.PathLike[str],
+        *,
+        sync: Literal["chunk", "immediate"] = "chunk",
+        poll: float | None = 0.05,
+        wait: float | None = 0.0,
+    ) -> None:
+        params.choice("sync", sync, SYNCS)
         if poll is not None:
             params.number("poll", poll, above=0)
         if wait is not None:
             params.number("wait", wait, least=0)
-        self.poll, self.wait = poll, wait
+        self.sync, self.poll, self.wait = sync, poll, wait
         self.trouble: str | None = None
         """Why the newest version could not be loaded; None: it could."""
         self._shelf = Shelf(folder)
         self._held: _Held | None = None
+        self._mark: tuple[int, int] | None = None  # of the note that was there at the last look
         self._loading = threading.Lock()
         self._closed = threading.Event()
         self._thread: threading.Thread | None = None
@@ -64,7 +78,7 @@ class Predictor:
                     f"folder must hold a published version, got {self._shelf.folder}, which has none"
                 )
             time.sleep(0.01)
-        if poll is not None:
+        if sync == "chunk" and poll is not None:
             self._thread = threading.Thread(target=self._watch, name="thalweg-predictor", daemon=True)
             self._thread.start()
 
@@ -89,21 +103,33 @@ class Predictor:
 
     def _watch(self) -> None:
         while not self._closed.wait(self.poll):
-            try:
-                self.refresh()
-            except Exception as error:  # a damaged file, a full disk: go on with the version there is
-                self.trouble = str(error)
+            self._try()
+
+    def _try(self) -> None:
+        try:
+            self.refresh()
+        except Exception as error:  # a damaged file, a full disk: go on with the version there is
+            self.trouble = str(error)
+
+    def _newest(self) -> _Held | None:
+        """What answers now."""
+        if self.sync == "immediate" and not self._closed.is_set():
+            mark = self._shelf.mark()
+            if mark != self._mark:
+                self._try()
+                self._mark = mark
+        return self._held
 
     @property
     def version(self) -> int:
         """The number of the version that answers; 0: there is none yet."""
-        held = self._held
+        held = self._newest()
         return 0 if held is None else held.note.version
 
     @property
     def rows(self) -> int:
         """Rows that the trainer had been given when it published this version."""
-        held = self._held
+        held = self._newest()
         return 0 if held is None else held.note.rows
 
     @property
@@ -112,7 +138,7 @@ class Predictor:
         return self._now().model
 
     def _now(self) -> _Held:
-        held = self._held
+        held = self._newest()
         if held is None:
             raise ValueError("no version has been published yet: there is nothing to answer with")
         return held

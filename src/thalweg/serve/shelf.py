@@ -68,6 +68,14 @@ class Shelf:
             raise ValueError(f"{self.folder / CURRENT} does not say which version is the newest")
         return Note(*fields)  # type: ignore[arg-type]
 
+    def mark(self) -> tuple[int, int] | None:
+        """What changes whenever another version becomes the newest, and is quickly looked at; None: there is none."""
+        try:
+            found = os.stat(self.folder / CURRENT)
+        except FileNotFoundError:
+            return None
+        return found.st_ino, found.st_mtime_ns
+
     def point(self, note: Note) -> None:
         """Let a version be the newest: from now on predictors take it."""
         about = {"version": note.version, "rows": note.rows, "labelled": note.labelled}
