@@ -188,3 +188,17 @@ def test_the_target_changes_and_goes():
     assert learner.predict_proba(X).shape == (6_000, 3)
     with pytest.raises(ValueError, match="votes must be 'hard' for an index of the target class alone, got 'soft'"):
         ChunkEnsemble(indexed="target")
+
+
+@pytest.mark.parametrize("index", ["e-tree", "linear-rules", "bitmap"])
+def test_labels_by_votes_that_are_counted_no_further_than_needed(index):
+    """Also where trees are even: half of the votes are no majority."""
+    chunk = HyperCube(features=3, noise=0.2, seed=2).read(6_000)
+    learner = ChunkEnsemble(size=6, chunk=1_000, index=index, votes="hard", indexed="target")
+    learner.partial_fit(chunk.X, chunk.y)
+    still, X = learner.compile(), HyperCube(features=3, seed=3).read(3_000).X
+    proba = still.predict_proba(X)
+    assert (proba[:, 0] == 0.5).any()
+    assert np.array_equal(proba, learner.predict_proba(X))
+    assert np.array_equal(still.predict(X), learner.predict(X))
+    assert [still.predict_one(x) for x in X[:50]] == learner.predict(X[:50]).tolist()

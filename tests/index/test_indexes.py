@@ -12,6 +12,7 @@ from thalweg.index.index import RuleIndex
 from thalweg.index.linear import CompiledTrees, LinearRules, LinearTrees
 from thalweg.index.rules import box
 from thalweg.index.sources import rules_of
+from twins import e_tree as twin_tree
 from twins import rules as twin
 
 MAKE = {
@@ -23,6 +24,8 @@ MAKE = {
     "e-tree 3, 1": lambda: ETree(most=3, least=1),
     "e-tree 4, 2": lambda: ETree(most=4, least=2),
     "e-tree, along an axis": lambda: ETree(most=8, split="rstar"),
+    "e-tree, nothing again": lambda: ETree(most=8, split="rstar", reinsert=0.0),
+    "e-tree 3, 1, half again": lambda: ETree(most=3, least=1, split="rstar", reinsert=0.5),
 }
 
 
@@ -217,6 +220,8 @@ def test_which_index():
         ETree(most=2)
     with pytest.raises(ValueError, match="least must lie"):
         ETree(most=10, least=6)
+    with pytest.raises(ValueError, match="reinsert must lie"):
+        ETree(reinsert=0.6)
 
 
 def test_validate_finds_damage():
@@ -253,3 +258,57 @@ def test_whole_branches_find_their_place_again(split):
         same([plain, tree], X, step)
     assert high >= 6 > tree.height
     assert tree.n_rules == 5
+
+
+def squares(n, seed, side=0.1):
+    """Rules that are squares here and there."""
+    corner = np.random.default_rng(seed).random((n, 2)).round(3)
+    return [box([(a, a + side), (b, b + side)], [1.0]) for a, b in corner.tolist()]
+
+
+@pytest.mark.parametrize("reinsert", [0.0, 0.3, 0.5])
+@pytest.mark.parametrize(("most", "least"), [(3, 1), (6, 3), (10, 4)])
+def test_the_r_star_tree_is_the_plain_one(most, least, reinsert):
+    tree = ETree(most=most, least=least, split="rstar", reinsert=reinsert)
+    plain = twin_tree.RStarTree(most, least, reinsert)
+    for name, rules in enumerate(squares(150, seed=most)):
+        tree.insert(name, rules)
+        plain.insert(name, rules.lo[0].tolist(), rules.hi[0].tolist())
+
+    def groups(i):
+        entries = tree.entry[i, : tree.links[i, 0]].tolist()
+        return [int(tree.owner[e]) for e in entries] if tree.links[i, 2] == 0 else [groups(e) for e in entries]
+
+    assert groups(int(tree.head[0])) == plain.groups()
+
+
+def test_what_is_inserted_again_finds_a_better_place():
+    rules, X = squares(2_000, seed=3, side=0.02), np.random.default_rng(4).random((500, 2))
+    first, again = (ETree(most=10, split="rstar", reinsert=share).insert_all(rules) for share in (0.0, 0.3))
+    same([first, again], X)
+    assert again.entries_tested(X) < 0.95 * first.entries_tested(X)
+    assert again.head[1] < first.head[1]  # fuller nodes: fewer of them
+
+
+@pytest.mark.parametrize("make", [LinearRules, BitmapIndex, ETree, lambda: ETree(most=4, split="rstar")])
+def test_counting_until_there_is_enough(make):
+    rng = np.random.default_rng(5)
+    corner = rng.random((400, 2)) * 0.7
+    index = make()
+    for name, (a, b) in enumerate(corner.tolist()):
+        index.insert(name, box([(a, a + 0.5), (b, b + 0.5)], [0.0, 1.0]), weight=float(rng.random()))
+    X = rng.random((300, 2))
+    whole, enough = index.scores(X), 0.25 * sum(index.classifiers.values())
+    part = index.scores_until(X, 1, enough)
+    over = whole[:, 1] > enough
+    assert 50 < over.sum() < 250
+    assert np.array_equal(part[~over], whole[~over])
+    assert (part[over, 1] > enough).all()
+    assert (part <= whole * (1 + 1e-12)).all()
+    assert np.array_equal(index.scores_until(X, 1, np.inf), whole)
+    if isinstance(index, ETree):
+        assert index.entries_tested(X, c=1, enough=enough) < 0.9 * index.entries_tested(X)
+    if not isinstance(index, BitmapIndex):
+        assert (part[over, 1] < whole[over, 1]).any()
+    with pytest.raises(ValueError, match="c must"):
+        index.scores_until(X, 2, 0.5)

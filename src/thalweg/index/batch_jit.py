@@ -1,39 +1,110 @@
-"""Many rows go down a tree together. The tables are those of trees_jit.py and scores_jit.py."""
+"""Many rows go down a tree together: at each node a group of rows is divided, and whole groups come to the leaves.
 
-from thalweg.index.scores_jit import add_rule
+The trees are those of trees_jit.py, the rules those of scores_jit.py.
+
+| table   | shape      | dtype   | meaning                                                                        |
+| turned  | d × n      | float64 | a block of rows, feature after feature                                         |
+| rows    | 2 × n      | uint16  | two lists of rows of the block: a group is a part of one of them, and its two  |
+|         |            |         | halves are the same part of the other                                          |
+| waiting | groups × 4 | int64   | groups that wait: at which NODE, in which list (SIDE), from BEGIN to END       |
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
 from thalweg.index.trees_jit import Whole, descend, step
 from thalweg.jit.compile import hot, inlined
-from thalweg.trees.leaf_jit import Floats, Ints
+from thalweg.trees.leaf_jit import HUGE, Floats, Ints
 from thalweg.trees.tables_jit import Nodes
 
-BLOCK = 1024
-"""Rows that are taken through all trees before the next ones."""
+Few = NDArray[np.uint16]
+"""Rows of a block."""
+BLOCK, CELLS = 1024, 1 << 18
+"""Rows, and values, that are taken through all trees before the next ones."""
+FEW = 8
+"""Fewer rows than these find their leaves one after the other."""
+NODE, SIDE, BEGIN, END = 0, 1, 2, 3
 
 
 @inlined
-def find_all(packed: Nodes, leaf: Whole, root: int, X: Floats, begin: int, n: int, at: Ints) -> None:
-    """Find the leaf of each of n rows: eight rows go down together, so that none waits for the memory alone."""
-    whole = n - n % 8
-    for k in range(0, whole, 8):
-        r = begin + k
-        a, b, c, d, e, f, g, h = root, root, root, root, root, root, root, root
-        moving = True
-        while moving:
-            a1, b1 = step(packed, a, X, r), step(packed, b, X, r + 1)
-            c1, d1 = step(packed, c, X, r + 2), step(packed, d, X, r + 3)
-            e1, f1 = step(packed, e, X, r + 4), step(packed, f, X, r + 5)
-            g1, h1 = step(packed, g, X, r + 6), step(packed, h, X, r + 7)
-            moving = ((a ^ a1) | (b ^ b1) | (c ^ c1) | (d ^ d1) | (e ^ e1) | (f ^ f1) | (g ^ g1) | (h ^ h1)) != 0
-            a, b, c, d, e, f, g, h = a1, b1, c1, d1, e1, f1, g1, h1
-        at[k], at[k + 1], at[k + 2], at[k + 3] = leaf[a], leaf[b], leaf[c], leaf[d]
-        at[k + 4], at[k + 5], at[k + 6], at[k + 7] = leaf[e], leaf[f], leaf[g], leaf[h]
-    for k in range(whole, n):
-        at[k] = leaf[descend(packed, root, X, begin + k)]
+def turn(X: Floats, begin: int, n: int, turned: Floats) -> bool:
+    """Copy n rows of X feature after feature; say whether no value is missing, or so large that it counts as missing.
+
+    Eight rows at a time fill whole cache lines.
+    """
+    tame = True
+    for some in range(0, n, 8):
+        for f in range(X.shape[1]):
+            for k in range(some, min(some + 8, n)):
+                v = X[begin + k, f]
+                turned[f, k] = v
+                tame &= abs(v) <= HUGE
+    return tame
 
 
 @inlined
-def find_ahead(packed: Nodes, leaf: Whole, roots: Ints, X: Floats, r: int, found: Ints) -> None:
-    """Find the leaf of row r in each tree: for a row by itself, eight trees at once. roots: the first column."""
+def gather(rows: Few, waiting: Ints, root: int, n: int) -> int:
+    """Let all n rows of a block wait at a root; give how many groups wait: one."""
+    for k in range(n):
+        rows[0, k] = k
+    waiting[0, NODE], waiting[0, SIDE], waiting[0, BEGIN], waiting[0, END] = root, 0, 0, n
+    return 1
+
+
+@inlined
+def gather_at(rows: Few, waiting: Ints, found: Ints, t: int, n: int) -> int:
+    """Let each of n rows wait at the leaf that was found for it in tree t; give how many groups wait: n."""
+    for k in range(n):
+        rows[0, k] = k
+        waiting[k, NODE], waiting[k, SIDE], waiting[k, BEGIN], waiting[k, END] = found[k, t], 0, k, k + 1
+    return n
+
+
+@inlined
+def next_group(packed: Nodes, turned: Floats, rows: Few, waiting: Ints, groups: int) -> tuple[int, int, Few]:
+    """Take the last group that waits down to a leaf; what goes another way waits. Give groups, its node, its rows."""
+    groups -= 1
+    i, side, begin, end = waiting[groups, NODE], waiting[groups, SIDE], waiting[groups, BEGIN], waiting[groups, END]
+    left = np.int64(packed[i]["left"])
+    while left != i:
+        f, cut = np.int64(packed[i]["feature"]), packed[i]["threshold"]
+        source, target = rows[side, begin:end], rows[1 - side, begin:end]
+        if f & 1:
+            middle = begin + divide(turned[f >> 1], cut, True, source, target)
+        else:
+            middle = begin + divide(turned[f >> 1], cut, False, source, target)
+        side = 1 - side
+        if middle == begin:
+            i = left + 1
+        else:
+            if middle < end:
+                waiting[groups, NODE], waiting[groups, SIDE] = left + 1, side
+                waiting[groups, BEGIN], waiting[groups, END] = middle, end
+                groups += 1
+            i, end = left, middle
+        left = np.int64(packed[i]["left"])
+    return groups, i, rows[side, begin:end]
+
+
+@inlined
+def divide(column: Floats, cut: float, missing_right: bool, rows: Few, halves: Few) -> int:
+    """Write rows that go left to the front of ``halves``, others to its back; give how many go left.
+
+    Each is written to both, and the next one over it where it does not belong: so nothing branches.
+    """
+    low = np.uint64(0)
+    for k in range(len(rows)):
+        r = rows[k]
+        halves[low] = r
+        halves[low + np.uint64(len(rows) - 1 - k)] = r
+        v = column[r]
+        low += np.uint64(v <= cut if missing_right else not v > cut)
+    return int(np.int64(low))
+
+
+@inlined
+def find_ahead(packed: Nodes, roots: Ints, X: Floats, r: int, found: Ints) -> None:
+    """Find the leaf's node of row r in each tree: for a row by itself, eight trees at once. roots: the first column."""
     trees = len(roots)
     whole = trees - trees % 8
     for t in range(0, whole, 8):
@@ -45,21 +116,34 @@ def find_ahead(packed: Nodes, leaf: Whole, roots: Ints, X: Floats, r: int, found
             e1, f1, g1, h1 = step(packed, e, X, r), step(packed, f, X, r), step(packed, g, X, r), step(packed, h, X, r)
             moving = ((a ^ a1) | (b ^ b1) | (c ^ c1) | (d ^ d1) | (e ^ e1) | (f ^ f1) | (g ^ g1) | (h ^ h1)) != 0
             a, b, c, d, e, f, g, h = a1, b1, c1, d1, e1, f1, g1, h1
-        found[t], found[t + 1], found[t + 2], found[t + 3] = leaf[a], leaf[b], leaf[c], leaf[d]
-        found[t + 4], found[t + 5], found[t + 6], found[t + 7] = leaf[e], leaf[f], leaf[g], leaf[h]
+        found[t], found[t + 1], found[t + 2], found[t + 3] = a, b, c, d
+        found[t + 4], found[t + 5], found[t + 6], found[t + 7] = e, f, g, h
     for t in range(whole, trees):
-        found[t] = leaf[descend(packed, roots[t, 0], X, r)]
+        found[t] = descend(packed, roots[t, 0], X, r)
 
 
 @hot
 def batch_scores(packed: Nodes, rule: Whole, roots: Ints, payload: Floats, owner: Ints, alive: Ints, weight: Floats,
-                 X: Floats, out: Floats, work: Ints) -> None:  # fmt: skip
+                 X: Floats, out: Floats, turned: Floats, rows: Few, waiting: Ints, found: Ints) -> None:  # fmt: skip
     """Go down every tree with many rows at once."""
-    for begin in range(0, len(X), BLOCK):
-        n = min(BLOCK, len(X) - begin)
-        for t in range(len(roots)):
-            find_all(packed, rule, roots[t], X, begin, n, work)
+    block = turned.shape[1]
+    for begin in range(0, len(X), block):
+        n = min(block, len(X) - begin)
+        if n < FEW:
             for k in range(n):
-                i = work[k]
+                find_ahead(packed, roots, X, begin + k, found[k])
+        else:
+            turn(X, begin, n, turned)
+        for t in range(len(roots)):
+            few = n < FEW
+            groups = gather_at(rows, waiting, found, t, n) if few else gather(rows, waiting, roots[t, 0], n)
+            while groups > 0:
+                groups, node, here = next_group(packed, turned, rows, waiting, groups)
+                i = np.int64(rule[node])
                 if i < len(alive) and alive[i] != 0:
-                    add_rule(payload, owner, weight, i, out, begin + k)
+                    w = weight[owner[i]]
+                    for c in range(out.shape[1]):
+                        vote = w * payload[i, c]
+                        if vote != 0.0:
+                            for k in range(len(here)):
+                                out[begin + here[k], c] += vote

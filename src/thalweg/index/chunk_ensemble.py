@@ -401,11 +401,17 @@ class FrozenEnsemble(Frozen):
         return self
 
     def _answer(self, X: Floats) -> Floats:
+        return self._shares(X, labels=False)
+
+    def _winner(self, X: Floats) -> Ints:
+        return np.asarray(self._shares(X, labels=True).argmax(axis=1))
+
+    def _shares(self, X: Floats, *, labels: bool) -> Floats:
         out = np.zeros((len(X), len(self._labels)))
         if len(self._index.names):
             wide = len(self._index.values)  # features that joined since are of no account
             X = X if X.shape[1] == wide else np.ascontiguousarray(X[:, :wide])
-            scores = self._target.answers(self._index, X, self._total)
+            scores = self._target.answers(self._index, X, self._total, labels=labels)
             out[:, : scores.shape[1]] = scores
         else:
             out[:] = 1.0 / max(1, out.shape[1])

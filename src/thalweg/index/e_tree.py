@@ -9,6 +9,8 @@ from numpy.typing import NDArray
 from thalweg.core import params
 from thalweg.core.protocols import State
 from thalweg.index import e_tree_jit as jit
+from thalweg.index import e_tree_nodes_jit as node
+from thalweg.index import e_tree_update_jit as update
 from thalweg.index.index import Index
 from thalweg.index.rules import Floats, Ints, Rules
 
@@ -22,7 +24,8 @@ class ETree(Index):
 
     most: entries of a node (the paper's M). least: entries of a node other than the root (m); None: M / 2.
     split: how a node with too many entries is divided: "greedy", as in the paper, by the two most distant entries;
-    "rstar", along one feature, as the R*-tree does (without its re-insertion).
+    "rstar", along one feature, as the R*-tree does. reinsert: with "rstar", the share of a node's entries that are
+    inserted again, once for each level, before a node is divided; 0: none.
     Rules are deleted by removing them, dissolving nodes with too few entries, and inserting the entries of these again:
     rules into leaves, nodes as they are at their level.
 
@@ -40,13 +43,19 @@ class ETree(Index):
     OWN = ("low", "high", "flags", "entry", "links", "head", "home", "domain")
 
     def __init__(
-        self, *, most: int = 30, least: int | None = None, split: Literal["greedy", "rstar"] = "greedy"
+        self,
+        *,
+        most: int = 30,
+        least: int | None = None,
+        split: Literal["greedy", "rstar"] = "greedy",
+        reinsert: float = 0.3,
     ) -> None:
         params.whole("most", most, least=3, most=1000)
         if least is not None:
             params.whole("least", least, least=1, most=most // 2)
         params.choice("split", split, SPLITS)
-        self.most, self.least, self.split = most, least, split
+        params.number("reinsert", reinsert, least=0, most=0.5)
+        self.most, self.least, self.split, self.reinsert = most, least, split, reinsert
         super().__init__()
 
     def _reset(self) -> None:
@@ -69,28 +78,29 @@ class ETree(Index):
         self._insert(np.arange(first, first + len(rules)))
 
     def _insert(self, what: Ints, level: Ints | None = None) -> None:
-        """Insert rows of the table of rules; with ``level`` what a deletion left without a place."""
-        routine: Any = jit.insert
+        """Insert rows of the table of rules in order; with ``level`` what a deletion left without a place."""
         level = np.zeros(len(what), dtype=np.int64) if level is None else level
-        done = -1
-        while done < len(what):
+        share = float(self.reinsert) if self.split == "rstar" else 0.0
+        left: Any = what[::-1].copy(), level[::-1].copy(), len(what), len(what), 0
+        routine: Any = update.insert
+        while left[2]:
             tree = (self.low, self.high, self.flags, self.entry, self.links, self.head, self.home, self.domain)
             boxes = (self.values, self.at, self.lo, self.hi, self.bits)
-            done = int(routine(*tree, *boxes, what, level, max(0, done), SPLITS.index(self.split)))
-            if done < len(what):
+            left = routine(*tree, *boxes, *left, SPLITS.index(self.split), share)
+            if left[2]:
                 for name in ("low", "high", "flags", "entry", "links"):
                     table = getattr(self, name)
                     more = np.zeros((len(table) // 2 + 8, *table.shape[1:]), dtype=table.dtype)
                     setattr(self, name, np.concatenate([table, more]))
 
     def _drop(self, rows: Ints) -> None:
-        routine: Any = jit.delete
+        routine: Any = update.delete
         self._insert(*routine(self.low, self.high, self.flags, self.entry, self.links, self.head, self.home, rows))
 
     def _renumber(self, new: Ints) -> None:
-        leaf = self.links[:, jit.LEVEL] == 0
-        leaf[int(self.head[jit.USED]) :] = False
-        held = np.arange(self.entry.shape[1]) < self.links[:, jit.SIZE, None]
+        leaf = self.links[:, node.LEVEL] == 0
+        leaf[int(self.head[node.USED]) :] = False
+        held = np.arange(self.entry.shape[1]) < self.links[:, node.SIZE, None]
         here = leaf[:, None] & held
         self.entry[here] = new[self.entry[here]]
         self.home = np.ascontiguousarray(self.home[new >= 0])
@@ -109,8 +119,14 @@ class ETree(Index):
         self.validate()
 
     def _scores(self, X: Floats, out: Floats) -> None:
+        self._count(X, out, 0, np.inf)
+
+    def _scores_until(self, X: Floats, out: Floats, c: int, enough: float) -> None:
+        self._count(X, out, c, enough)
+
+    def _count(self, X: Floats, out: Floats, c: int, enough: float) -> int:
         routine: Any = jit.e_tree_scores
-        routine(*self._tree, self.payload, self.owner, self.weight, X, out)
+        return int(routine(*self._tree, c, float(enough), X, out))
 
     def _match(self, X: Floats, start: Ints) -> Ints:
         routine: Any = jit.e_tree_match
@@ -118,65 +134,69 @@ class ETree(Index):
 
     @property
     def _tree(self) -> tuple[NDArray[Any], ...]:
-        return self.low, self.high, self.flags, self.entry, self.links, self.head, self.values, self.at
+        nodes = (self.low, self.high, self.flags, self.entry, self.links, self.head)
+        return *nodes, self.values, self.at, self.payload, self.owner, self.weight
 
-    def entries_tested(self, X: Any) -> int:
-        """How many boxes are compared with the rows of X."""
+    def entries_tested(self, X: Any, *, c: int = 0, enough: float = np.inf) -> int:
+        """How many boxes are compared with the rows of X; c, enough: as for ``scores_until``."""
         X = self._door(X)
-        out = np.zeros((len(X), self.payload.shape[1]))
-        routine: Any = jit.e_tree_scores
-        return int(routine(*self._tree, self.payload, self.owner, self.weight, X, out))
+        return self._count(X, np.zeros((len(X), self.payload.shape[1])), c, enough)
 
     @property
     def height(self) -> int:
         """Levels of nodes."""
-        return int(self.links[self.head[jit.ROOT], jit.LEVEL]) + 1
+        return int(self.links[self.head[node.ROOT], node.LEVEL]) + 1
 
     def validate(self) -> None:
         """Refuse, with one sentence, a tree that breaks a promise of the E-tree."""
-        sizes, root = self.links[:, jit.SIZE], int(self.head[jit.ROOT])
-        seen_rules: list[int] = []
-        n = len(self.links)
+        n, root = len(self.links), int(self.head[node.ROOT]) if self.head.shape == (5,) else -1
         fits = (
             self.low.shape == self.high.shape == (n, len(self.values), self.entry.shape[1])
             and self.flags.shape == (n, self.entry.shape[1], self.bits.shape[1])
             and len(self.entry) == n
-            and self.head.shape == (5,)
             and self.domain.shape == (2, len(self.values))
             and len(self.home) == len(self)
         )
         _promise(fits and 0 <= root < n, "its tables fit each other")
-        _promise(int(self.links[root, jit.PARENT]) == -1, "the root has no parent")
-        _promise(self.height == 1 or sizes[root] >= 2, "a root that is no leaf has two entries or more")
-        pending, nodes = [root], 0
+        _promise(int(self.links[root, node.PARENT]) == -1, "the root has no parent")
+        two = self.height == 1 or self.links[root, node.SIZE] >= 2
+        _promise(two, "a root that is no leaf has two entries or more")
+        pending, nodes, rules = [root], 0, list[int]()
         while pending:
             i = pending.pop()
             nodes += 1
-            size, level = int(sizes[i]), int(self.links[i, jit.LEVEL])
-            _promise(nodes <= n and 0 <= size <= self.head[jit.MOST], "nodes have at most M entries")
-            _promise(i == root or size >= self.head[jit.LEAST], "nodes have at least m entries")
-            for e, what in enumerate(self.entry[i, :size].tolist()):
-                lo, hi, bits = self.low[i, :, e], self.high[i, :, e], self.flags[i, e]
-                if level == 0:
-                    _promise(0 <= what < len(self) and self.home[what] == i, "each rule knows its leaf")
-                    same = (lo == self.lo[what]).all() and (hi == self.hi[what]).all()
-                    _promise(same and (bits == self.bits[what]).all(), "a leaf holds the boxes of its rules")
-                    seen_rules.append(what)
-                    continue
-                _promise(0 <= what < n and self.links[what, jit.PARENT] == i, "each node knows its parent")
-                _promise(self.links[what, jit.LEVEL] == level - 1, "all leaves are equally deep")
-                k = int(sizes[what])
-                same = (lo == self.low[what, :, :k].min(axis=1, initial=np.inf)).all()
-                same &= (hi == self.high[what, :, :k].max(axis=1, initial=-np.inf)).all()
-                union = np.bitwise_or.reduce(self.flags[what, :k], axis=0)
-                _promise(bool(same) and (bits == union).all(), "the box of a node is the union of its entries")
-                pending.append(what)
-            _promise((self.low[i, :, size:] == np.inf).all(), "what is no entry holds nothing")
+            _promise(nodes <= n, "no node is there twice")
+            below = self._validate_node(i, root)
+            (rules if self.links[i, node.LEVEL] == 0 else pending).extend(below)
         alive = np.flatnonzero(self.alive)
-        _promise(sorted(seen_rules) == alive.tolist(), "each rule is in the tree once")
+        _promise(sorted(rules) == alive.tolist(), "each rule is in the tree once")
         _promise((self.home[self.alive == 0] == -1).all(), "a deleted rule has no place")
         owners = set(self._slot.values())
         _promise(set(self.owner[alive].tolist()) <= owners, "each rule is of a classifier of the table")
+
+    def _validate_node(self, i: int, root: int) -> list[int]:
+        """Refuse a damaged node; give its entries."""
+        size, level = int(self.links[i, node.SIZE]), int(self.links[i, node.LEVEL])
+        _promise(0 <= size <= self.head[node.MOST], "nodes have at most M entries")
+        _promise(i == root or size >= self.head[node.LEAST], "nodes have at least m entries")
+        _promise((self.low[i, :, size:] == np.inf).all(), "what is no entry holds nothing")
+        entries: list[int] = self.entry[i, :size].tolist()
+        for e, what in enumerate(entries):
+            lo, hi, bits = self.low[i, :, e], self.high[i, :, e], self.flags[i, e]
+            if level == 0:
+                _promise(0 <= what < len(self) and self.home[what] == i, "each rule knows its leaf")
+                same = (lo == self.lo[what]).all() and (hi == self.hi[what]).all()
+                _promise(same and (bits == self.bits[what]).all(), "a leaf holds the boxes of its rules")
+                continue
+            known = 0 <= what < len(self.links) and self.links[what, node.PARENT] == i
+            _promise(known, "each node knows its parent")
+            _promise(self.links[what, node.LEVEL] == level - 1, "all leaves are equally deep")
+            k = int(self.links[what, node.SIZE])
+            same = (lo == self.low[what, :, :k].min(axis=1, initial=np.inf)).all()
+            same &= (hi == self.high[what, :, :k].max(axis=1, initial=-np.inf)).all()
+            union = np.bitwise_or.reduce(self.flags[what, :k], axis=0)
+            _promise(bool(same) and (bits == union).all(), "the box of a node is the union of its entries")
+        return entries
 
 
 def _promise(kept: Any, what: str) -> None:

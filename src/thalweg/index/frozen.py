@@ -11,10 +11,11 @@ from thalweg.core import door, params
 from thalweg.core.labels import Labels
 from thalweg.core.protocols import State
 from thalweg.core.schema import Schema
+from thalweg.index import freeze_jit, trees_jit
 from thalweg.index import frozen_jit as jit
-from thalweg.index import trees_jit
-from thalweg.index.batch_jit import BLOCK
-from thalweg.index.ranks import rank_nodes
+from thalweg.index import frozen_leaf_jit as leaf_jit
+from thalweg.index.batch import height, rooms
+from thalweg.index.frozen_sound import refuse_unsound
 from thalweg.index.rules import Floats, Ints
 from thalweg.index.sources import trees_of
 from thalweg.trees.tree import Tree as LoneTree
@@ -39,6 +40,10 @@ class Frozen(params.Parametrised, ABC):
     def _answer(self, X: Floats) -> Floats:
         """Give the probabilities of rows that have passed the door."""
 
+    def _winner(self, X: Floats) -> Ints:
+        """Give the number of the most probable class of rows that have passed the door."""
+        return np.asarray(self._answer(X).argmax(axis=1))
+
     def predict_proba(self, X: Any) -> Floats:
         """Give each row's probability of each class in ``classes_``, as the living forest did."""
         X, _ = door.rows(X, self._known_schema, missing=True, learning=False)
@@ -46,7 +51,8 @@ class Frozen(params.Parametrised, ABC):
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Give each row's most probable label (the first in ``classes_`` among equals)."""
-        return np.asarray(self.classes_[self.predict_proba(X).argmax(axis=1)])
+        X, _ = door.rows(X, self._known_schema, missing=True, learning=False)
+        return np.asarray(self.classes_[self._winner(X)])
 
     def predict_proba_one(self, x: Any) -> dict[Hashable, float]:
         """Give the probability of each class for one record: a dict by feature name, or a row."""
@@ -56,7 +62,7 @@ class Frozen(params.Parametrised, ABC):
     def predict_one(self, x: Any) -> Any:
         """Give the most probable label of one record."""
         X, _ = door.one_row(x, self._known_schema, missing=True, learning=False)
-        return self._labels.values[int(self._answer(X)[0].argmax())]
+        return self._labels.values[int(self._winner(X)[0])]
 
     @property
     def classes_(self) -> NDArray[Any]:
@@ -141,19 +147,16 @@ class FrozenForest(Frozen):
 
     def _take(self, tables: State) -> None:
         self._tables = tuple(tables[name] for name in self.TABLES)
-        first = np.append(tables["trees"][:, jit.FIRST], len(tables["leaves"]))
-        self._widest = int(np.diff(first).max(initial=1))
-        self._ranks = rank_nodes(tables["packed"])
+        self._height = height(tables["packed"], tables["trees"][:, jit.ROOT])
 
     def _answer(self, X: Floats) -> Floats:
-        classes, rows, columns = len(self._labels), min(len(X), BLOCK), len(self._ranks[2])
+        classes = len(self._labels)
         out = np.empty((len(X), classes))
         if len(self):
-            part, logs = np.empty((rows, classes)), np.empty((3, max(rows, classes)))
+            work = rooms(X, self._height, len(self))
+            part, logs = np.empty((classes, work[0].shape[1])), np.empty(max(2, classes))
             routine: Any = jit.answer
-            work = np.empty((5, max(rows + 1, self._widest)), dtype=np.int64)
-            ahead, ranks = np.empty((8, len(self)), dtype=np.int64), np.empty((rows, 2 * columns), dtype=np.uint16)
-            routine(*self._tables, *self._ranks, X, out, part, logs, work, ahead, ranks)
+            routine(*self._tables, X, out, part, logs, *work)
         else:
             out[:] = 1.0 / max(1, classes)
         return out
@@ -168,7 +171,7 @@ class FrozenForest(Frozen):
 
     def _adopt(self, state: Mapping[str, NDArray[Any]], labels: Labels, schema: Schema | None) -> None:
         tables = {name: state[name] for name in self.TABLES}
-        _check(tables, len(labels), 0 if schema is None else schema.n_features)
+        refuse_unsound(tables, _no_trees(len(labels)), len(labels), 0 if schema is None else schema.n_features)
         self._take(tables)
 
 
@@ -198,14 +201,13 @@ def _no_trees(classes: int) -> State:
     return {
         "packed": np.zeros(0, dtype=trees_jit.PACKED), "leaf": np.zeros(0, dtype=whole),
         "trees": np.zeros((0, 3), dtype=np.int64), "weight": np.zeros(0),
-        "sides": np.zeros((0, classes), dtype=np.int64), "leaves": np.zeros((0, jit.COLUMNS), dtype=whole),
-        "plain": np.zeros((1, classes)), "cells": np.zeros(0), "lists": np.zeros(0, dtype=whole),
+        "sides": np.zeros((0, classes), dtype=np.int64), "leaves": np.zeros((0, leaf_jit.COLUMNS), dtype=whole),
+        "plain": np.zeros((0, classes)), "cells": np.zeros(0), "lists": np.zeros(0, dtype=whole),
     }  # fmt: skip
 
 
 def _freeze(trees: Sequence[Tree], classes: int) -> State:
     parts: dict[str, list[NDArray[Any]]] = {name: [table] for name, table in _no_trees(classes).items()}
-    parts["plain"].clear()
     base = cell = item = leaves = shard = 0
     coded = any((sides != np.arange(classes)).any() for *_, sides in trees)
     no_cells, no_items = np.zeros(0), np.zeros(0, dtype=np.uint32)
@@ -215,79 +217,34 @@ def _freeze(trees: Sequence[Tree], classes: int) -> State:
         nodes, missing, origin = trees_jit.unfold(pool.nodes, pool.tally, root)
         size = int(trees_jit.packed_size(nodes))
         packed, leaf = np.zeros(size, dtype=trees_jit.PACKED), np.zeros(size, dtype=np.uint32)
-        size = int(trees_jit.pack(nodes, missing, packed, leaf, base, leaves))
+        size = int(trees_jit.pack(nodes, missing, packed, leaf, base, 0))
+        packed, leaf = trees_jit.in_depth(packed[:size], leaf[:size], base)
+        leaf, origin = _in_order(leaf, origin, leaves)
         n = len(origin)
-        rows, plain = np.zeros((n, jit.COLUMNS), dtype=np.uint32), np.zeros((n, classes))
+        rows, plain = np.zeros((n, leaf_jit.COLUMNS), dtype=np.uint32), np.zeros((n, classes))
         given = (pool.nodes, pool.tally, pool.stats, pool.watched, pool.layout, pool.rules, origin, weight, sides)
-        cells_end, items_end = jit.freeze(*given, False, rows, plain, no_cells, no_items, 0, 0)
+        cells_end, items_end = freeze_jit.freeze(*given, False, rows, plain, no_cells, no_items, 0, 0)
         cells, lists = np.zeros(cells_end), np.zeros(items_end, dtype=np.uint32)
-        jit.freeze(*given, True, rows, plain, cells, lists, 0, 0)
-        rows[:, jit.CELLS] += np.uint32(cell)
-        rows[:, jit.LISTS] += np.uint32(item)
+        freeze_jit.freeze(*given, True, rows, plain, cells, lists, 0, 0)
+        rows[:, leaf_jit.CELLS] += np.uint32(cell)
+        rows[:, leaf_jit.LISTS] += np.uint32(item)
         new = {
-            "packed": packed[:size], "leaf": leaf[:size], "trees": np.array([[base, shard, leaves]]),
+            "packed": packed, "leaf": leaf, "trees": np.array([[base, shard, leaves]]),
             "weight": np.array([float(weight)]), "sides": sides[None] if coded else sides[None][:0], "leaves": rows,
             "plain": plain, "cells": cells, "lists": lists,
         }  # fmt: skip
         for name, table in new.items():
             parts[name].append(table)
-        base, cell, item, leaves = base + size, cell + int(cells_end), item + int(items_end), leaves + n
-    parts["plain"].append(np.zeros((1, classes)))
+        base, cell, item, leaves = base + len(packed), cell + int(cells_end), item + int(items_end), leaves + n
     return {name: np.ascontiguousarray(np.concatenate(tables)) for name, tables in parts.items()}
 
 
-def _check(tables: State, classes: int, d: int) -> None:
-    """Refuse tables that no frozen forest could have."""
-    for name, fresh in _no_trees(classes).items():
-        table = tables[name]
-        if table.dtype != fresh.dtype or table.shape[1:] != fresh.shape[1:] or not table.flags.c_contiguous:
-            raise ValueError(f"its table {name!r} has another type or shape")
-    packed, leaf, trees, leaves, lists = (tables[n] for n in ("packed", "leaf", "trees", "leaves", "lists"))
-    n, t = len(packed), len(trees)
-    left, here = packed["left"].astype(np.int64), np.arange(n)
-    inner = left != here
-    rows = leaves.astype(np.int64)
-    sound = (
-        len(leaf) == n
-        and len(tables["weight"]) == t
-        and len(tables["plain"]) == len(leaves) + 1
-        and len(tables["sides"]) in (0, t)
-        and (left[inner] > here[inner]).all()
-        and (left[inner] + 1 < n).all()
-        and (packed["feature"] // 2 < max(1, d)).all()
-        and (leaf[~inner] < len(leaves)).all()
-        and (tables["packed"]["threshold"][~inner] == np.inf).all()
-        and ((trees[:, jit.ROOT] >= 0) & (trees[:, jit.ROOT] < n)).all()
-        and (np.diff(trees[:, jit.SHARD]) >= 0).all()
-        and _leaves_sound(packed, leaf, trees, len(leaves))
-        and (t == 0 or trees[0, jit.SHARD] == 0)
-        and (rows[:, jit.CLASSES] != 1).all()
-        and (rows[:, jit.CLASSES] <= max(2, classes)).all()
-    )
-    if not sound or not _lists_sound(rows, lists.astype(np.int64), len(tables["cells"]), classes, d):
-        raise ValueError("its tables point outside themselves")
-
-
-def _leaves_sound(packed: NDArray[np.void], leaf: NDArray[np.uint32], trees: Ints, leaves: int) -> bool:
-    """Do the nodes from one root to the next lead to leaves of this tree only, and not to another tree?"""
-    for t in range(len(trees)):
-        root, first = int(trees[t, jit.ROOT]), int(trees[t, jit.FIRST])
-        end, last = trees[t + 1, [jit.ROOT, jit.FIRST]].tolist() if t + 1 < len(trees) else (len(packed), leaves)
-        part, own = packed["left"][root:end].astype(np.int64), leaf[root:end].astype(np.int64)
-        ends = part == np.arange(root, end)
-        if not root < end or (part >= end).any() or (own[ends] < first).any() or (own[ends] >= last).any():
-            return False
-    return True
-
-
-def _lists_sound(rows: Ints, lists: Ints, cells: int, classes: int, d: int) -> bool:
-    """Do leaves that answer by naive Bayes only name features, classes and cells that there are?"""
-    for k, numbers, nominals, cell, item in rows[rows[:, jit.CLASSES] > 0].tolist():
-        end = item + k + numbers + 2 * nominals
-        if end > len(lists) or (lists[item : item + k] >= max(2, classes)).any():
-            return False
-        named = np.append(lists[item + k : item + k + numbers], lists[item + k + numbers : end : 2])
-        room = lists[item + k + numbers + 1 : end : 2]
-        if (named >= d).any() or cell + k * (1 + 3 * numbers + int((room + 1).sum())) > cells:
-            return False
-    return True
+def _in_order(leaf: NDArray[np.uint32], origin: Ints, first: int) -> tuple[NDArray[np.uint32], Ints]:
+    """Number leaves from ``first`` on in the order in which they come; origin: a row for each leaf, by its number."""
+    ends = np.flatnonzero(leaf != trees_jit.NO_LEAF)
+    _, met = np.unique(leaf[ends], return_index=True)  # a leaf may be there twice
+    order = leaf[ends[np.sort(met)]].astype(np.int64)
+    number = np.empty(len(order), dtype=np.uint32)
+    number[order] = np.arange(first, first + len(order))
+    leaf[ends] = number[leaf[ends]]
+    return leaf, np.ascontiguousarray(origin[order])

@@ -103,6 +103,10 @@ class Index(params.Parametrised, ABC):
     def _scores(self, X: Floats, out: Floats) -> None:
         """Add up the votes for each row."""
 
+    def _scores_until(self, X: Floats, out: Floats, c: int, enough: float) -> None:
+        """The same; a row may be left as it is once class ``c`` has more than ``enough`` votes."""
+        self._scores(X, out)
+
     @abstractmethod
     def _match(self, X: Floats, start: Ints) -> Ints:
         """Give the rows of the table that hold each row of X, ascending; fill ``start``."""
@@ -187,6 +191,20 @@ class Index(params.Parametrised, ABC):
         out = np.zeros((len(X), self.payload.shape[1]))
         if len(self):
             self._scores(X, out)
+        return out
+
+    def scores_until(self, X: Any, c: int, enough: float) -> Floats:
+        """Give the same, except that counting for a row may stop once class c has more than ``enough`` (∞: never).
+
+        Votes must not be below 0. To know whether a class has the majority, the votes that are left do not matter.
+        """
+        X = self._door(X)
+        params.whole("c", c, least=0, below=max(1, self.payload.shape[1]))
+        if enough != np.inf:
+            params.number("enough", enough)
+        out = np.zeros((len(X), self.payload.shape[1]))
+        if len(self):
+            self._scores_until(X, out, int(c), float(enough))
         return out
 
     # -- what it holds ------------------------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from thalweg.core.protocols import State
 from thalweg.index import batch_jit, trees_jit
 from thalweg.index import scores_jit as jit
+from thalweg.index.batch import height, rooms
 from thalweg.index.index import Index
 from thalweg.index.rules import Floats, Ints, Rules
 
@@ -34,9 +35,12 @@ class LinearRules(Index):
         pass
 
     def _scores(self, X: Floats, out: Floats) -> None:
-        jit.scan_scores(
-            self.lo, self.hi, self.bits, self.values, self.at, self.payload, self.owner, self.alive, self.weight, X, out
-        )
+        self._scores_until(X, out, 0, np.inf)
+
+    def _scores_until(self, X: Floats, out: Floats, c: int, enough: float) -> None:
+        routine: Any = jit.scan_scores
+        boxes = (self.lo, self.hi, self.bits, self.values, self.at)
+        routine(*boxes, self.payload, self.owner, self.alive, self.weight, c, float(enough), X, out)
 
     def _match(self, X: Floats, start: Ints) -> Ints:
         return jit.scan_match(self.lo, self.hi, self.bits, self.values, self.at, self.alive, X, start)
@@ -53,6 +57,7 @@ class _Trees(Index):
         self.rule = np.zeros(0, dtype=np.uint32)
         self.roots = np.zeros(0, dtype=np.int64)
         self.grown = np.zeros(0, dtype=np.int64)  # which classifier each tree is
+        self._height = 0
 
     def _add(self, rules: Rules, first: int) -> None:
         assert rules.nodes is not None
@@ -64,6 +69,7 @@ class _Trees(Index):
         size = int(trees_jit.pack(rules.nodes, rules.missing, packed, leaf, base, 0))
         rows = np.append(np.where(rules.leaf_rule >= 0, first + rules.leaf_rule, trees_jit.NO_LEAF), trees_jit.NO_LEAF)
         which = np.minimum(leaf[:size], len(rows) - 1)
+        self._height = max(self._height, height(packed[:size], np.zeros(1, dtype=np.int64), base))
         self.packed = np.concatenate([self.packed, packed[:size]])
         self.rule = np.concatenate([self.rule, rows[which].astype(np.uint32)])
         self.roots = np.append(self.roots, base)
@@ -72,7 +78,7 @@ class _Trees(Index):
     def _drop(self, rows: Ints) -> None:
         kept = np.isin(self.grown, list(self._slot.values()))
         grown = self.grown[kept]
-        ends = np.append(self.roots[1:], len(self.packed))
+        ends, tall = np.append(self.roots[1:], len(self.packed)), self._height
         parts, rules, roots, base = [], [], [], 0
         for t in np.flatnonzero(kept):
             part = self.packed[self.roots[t] : ends[t]].copy()
@@ -84,7 +90,7 @@ class _Trees(Index):
         self._reset()
         if parts:
             self.packed, self.rule = np.concatenate(parts), np.concatenate(rules)
-            self.roots, self.grown = np.array(roots, dtype=np.int64), grown
+            self.roots, self.grown, self._height = np.array(roots, dtype=np.int64), grown, tall
 
     def _renumber(self, new: Ints) -> None:
         self.grown = np.arange(len(self.roots))
@@ -107,6 +113,7 @@ class _Trees(Index):
         )
         if not sound:
             raise ValueError("state must be what state() gave: its trees point outside themselves")
+        self._height = height(self.packed, self.roots)
 
     def _match(self, X: Floats, start: Ints) -> Ints:
         return jit.descend_match(self.packed, self.rule, self.roots, self.alive, X, start)
@@ -145,7 +152,7 @@ class CompiledTrees(_Trees):
     """
 
     def _scores(self, X: Floats, out: Floats) -> None:
-        work = np.empty(min(len(X), batch_jit.BLOCK), dtype=np.int64)
-        batch_jit.batch_scores(
-            self.packed, self.rule, self.roots, self.payload, self.owner, self.alive, self.weight, X, out, work
-        )
+        routine: Any = batch_jit.batch_scores
+        rules = (self.payload, self.owner, self.alive, self.weight)
+        work = rooms(X, self._height, len(self.roots))
+        routine(self.packed, self.rule, self.roots.reshape(-1, 1), *rules, X, out, *work)

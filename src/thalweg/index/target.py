@@ -8,7 +8,7 @@ import numpy as np
 from thalweg.index.index import Index
 from thalweg.index.rules import Floats, Rules
 
-RATIO, PATIENCE = 1.5, 3
+RATIO, PATIENCE, CLEAR = 1.5, 3, 0.5 + 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,12 +39,17 @@ class Target:
         """Those rules that are indexed."""
         return rules if self.code < 0 else rules.only(self.code)
 
-    def answers(self, index: Index, X: Floats, total: float) -> Floats:
-        """The scores of an index as shares of all that was voted. total: the weight of all classifiers."""
-        scores = index.scores(X)
+    def answers(self, index: Index, X: Floats, total: float, *, labels: bool = False) -> Floats:
+        """The scores of an index as shares of all that was voted. total: the weight of all classifiers.
+
+        labels: only the greatest of each row will be looked at. Then votes for the target are counted no further once
+        they are a majority, by more than sums in another order can differ.
+        """
         if self.code < 0:
+            scores = index.scores(X)
             scores /= scores.sum(axis=1, keepdims=True)
             return scores
+        scores = index.scores_until(X, self.code, CLEAR * total if labels else np.inf)
         share = scores[:, self.code] / total
         scores[:, self.code], scores[:, 1 - self.code] = share, 1.0 - share
         return scores

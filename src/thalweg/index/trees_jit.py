@@ -247,6 +247,46 @@ def pack(nodes: Nodes, missing: Ints, packed: Nodes, leaf: Whole, base: int, fir
     return n
 
 
+@compiled
+def in_depth(packed: Nodes, leaf: Whole, base: int) -> tuple[Nodes, Whole]:
+    """Give a packed tree with another order: after a pair of siblings what is below the left one, then below the right.
+
+    Groups of rows that go down it (batch_jit.py) then read the memory from one end to the other. Siblings may be the
+    children of two nodes, and come after both.
+    """
+    n = len(packed)
+    order, end = np.empty(n, dtype=np.int64), n  # pairs by their left node, the root by itself; filled from the end
+    seen, path, depth = np.zeros(n, dtype=np.bool_), np.empty((n, 2), dtype=np.int64), 1
+    path[0, 0], path[0, 1] = 0, 0  # a pair, and how many of its nodes have been looked below, the right one first
+    while depth > 0:
+        first, done = path[depth - 1, 0], path[depth - 1, 1]
+        last = first if first == 0 else first + 1
+        if done == 1 + last - first:
+            end -= 1
+            order[end] = first
+            depth -= 1
+            continue
+        path[depth - 1, 1] = done + 1
+        i = last - done
+        below = np.int64(packed[i]["left"]) - base
+        if below != i and not seen[below]:
+            seen[below] = True
+            path[depth, 0], path[depth, 1] = below, 0
+            depth += 1
+    place, size = np.empty(n, dtype=np.int64), 0
+    for k in range(end, n):
+        place[order[k]] = size
+        size += 1 if k == end else 2
+    turned, numbers = np.empty(n, dtype=PACKED), np.empty(n, dtype=np.uint32)
+    for k in range(end, n):
+        for i in range(order[k], order[k] + (1 if k == end else 2)):
+            to, below = place[order[k]] + i - order[k], np.int64(packed[i]["left"]) - base
+            turned[to] = packed[i]
+            turned[to]["left"] = base + (to if below == i else place[below])
+            numbers[to] = leaf[i]
+    return turned[:size], numbers[:size]
+
+
 @inlined
 def step(packed: Nodes, i: int, X: Floats, r: int) -> int:
     """Go from packed node i to the child that row r takes; a leaf leads to itself."""
