@@ -268,7 +268,7 @@ def test_confidence_and_probabilities_tell_where_it_errs():
         assert right[order[1000:]].mean() > 0.99
     assert bits(learner) == before  # looking changes nothing
     assert learner.confidence(X[:50], delta=1e-9).sum() < learner.confidence(X[:50], delta=0.5).sum()
-    with pytest.raises(ValueError, match=r"delta must lie in \(0, 1\), got 1"):
+    with pytest.raises(ValueError, match=r"delta must lie in \(0.0, 1.0\), got 1"):
         learner.confidence(X, delta=1)
 
 
