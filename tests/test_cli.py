@@ -143,6 +143,7 @@ def test_demo_writes_a_picture_and_a_page(run, tmp_path: Path) -> None:  # type:
     page = (tmp_path / "thalweg-demo.html").read_text("utf-8")
     assert "<svg" in page
     assert "http" not in page.replace("http-equiv", "")
+    assert "<pre>thalweg demo --rows 4000 --seed 1</pre>" in page
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals differ on Windows")

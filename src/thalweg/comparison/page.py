@@ -184,7 +184,7 @@ def _streams(found: Comparison) -> Iterator[str]:
             wide, narrow = (
                 plots.curves(firsts, metric=metric, size=size, strips=False, among=names, title="") for size in sizes
             )
-            yield part.figure(wide, narrow, f"{stream}: {caption(firsts[0], metric)}")
+            yield part.figure(wide, narrow, f"{stream}: {caption(firsts, metric)}")
         elif i == MOST_CURVES:
             yield part.paragraph(f"Only the first {MOST_CURVES} streams are drawn.", "note")
         yield part.table(_stream_table(runs, stream))

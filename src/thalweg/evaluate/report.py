@@ -22,7 +22,7 @@ def page(results: Sequence[Result], path: str | Path, *, title: str, words: str 
     """
     body = [
         *[part.paragraph(words, "lead")] * bool(words),
-        part.figure(curves(results), curves(results, size=(PHONE, 2.8), title=""), caption(results[0])),
+        part.figure(curves(results), curves(results, size=(PHONE, 2.8), title=""), caption(results)),
         part.table(side_by_side(results)),
         part.heading("The learners"),
         part.facts(((r.learner, call(r)) for r in results), code=True),
@@ -32,13 +32,13 @@ def page(results: Sequence[Result], path: str | Path, *, title: str, words: str 
     Path(path).write_text(part.document(title, body), encoding="utf-8")
 
 
-def caption(result: Result, metric: str = "accuracy") -> str:
-    """Say what a picture of curves shows."""
+def caption(results: Sequence[Result], metric: str = "accuracy") -> str:
+    """Say what a picture of curves shows: lines and marks that are there."""
     name = TITLES[metric]
-    return (
-        f"{name[0].upper()}{name[1:]} over the last {result.window:,} rows. Dashed lines: where the stream is known to "
-        "change; triangles: where a learner says so."
-    )
+    said = [f"{name[0].upper()}{name[1:]} over the last {results[0].window:,} rows."]
+    said += ["Dashed lines: where the stream is known to change."] * any(r.drifts for r in results)
+    said += ["Triangles: where a learner saw a change."] * any(r.detected for r in results)
+    return " ".join(said)
 
 
 def made_with(versions: Mapping[str, str]) -> dict[str, str]:
