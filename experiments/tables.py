@@ -1,4 +1,4 @@
-"""Writes the tables of docs/results.md from the committed results of the papers' experiments.
+"""Writes the tables of docs/results.md, and each paper's report.md, from the committed results of the experiments.
 
 ``python experiments/tables.py`` replaces what stands between ``<!-- PAPER TABLE -->`` and ``<!-- end -->``: the summary
 of that table, or, for ``claims`` and ``runs``, what became of the paper's claims, and how the runs were made.
@@ -7,12 +7,13 @@ of that table, or, for ``claims`` and ``runs``, what became of the paper's claim
 import json
 import re
 from pathlib import Path
+from types import SimpleNamespace
 
 from thalweg.evaluate.table import Table
 from thalweg.papers.beside import Beside, read_lines
 from thalweg.papers.claims import judge
 from thalweg.papers.plan import NAMES, read_plan
-from thalweg.papers.report import markdown_table
+from thalweg.papers.report import markdown_page, markdown_table
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "results.md"
@@ -56,5 +57,23 @@ def filled(page: str) -> str:
     return _BLOCK.sub(lambda m: f"{m[1]}\n{markdown_table(table(m[2], m[3]))}\n\n{m[4]}", page)
 
 
+def report(paper: str) -> str:
+    """Write the report of a paper from its committed files, in today's words and form."""
+    folder, plan, found = ROOT / "experiments" / paper / "results", read_plan(paper), results(paper)
+    about = {
+        "runs": len((folder / "runs.csv").read_text("utf-8").splitlines()) - 1,
+        "runs_kept_from_before": 0,
+        **json.loads((folder / "about.json").read_text("utf-8")),
+    }
+    kept = SimpleNamespace(
+        plan=plan, scale=about["scale"], command=about["command"], tables=tuple(found.values()),
+        unavailable=about["not_available"], failures=about["failures"],
+        verdicts=[judge(claim, found[claim.table]) for claim in plan.claims], about=lambda: about,
+    )  # fmt: skip
+    return markdown_page(kept)  # type: ignore[arg-type]
+
+
 if __name__ == "__main__":
     PAGE.write_text(filled(PAGE.read_text("utf-8")), "utf-8")
+    for name in NAMES:
+        (ROOT / "experiments" / name / "results" / "report.md").write_text(report(name), "utf-8")

@@ -34,6 +34,12 @@ def test_the_page_has_the_committed_numbers() -> None:
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=DONE)
+def test_reports_have_the_committed_numbers(folder: Path) -> None:
+    written = (folder / "report.md").read_text("utf-8")
+    assert tables().report(folder.parent.name) == written, "run: python experiments/tables.py"
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=DONE)
 def test_results_are_whole_and_name_no_place(folder: Path) -> None:
     about = json.loads((folder / "about.json").read_text("utf-8"))
     assert about["failures"] == {}
