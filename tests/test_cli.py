@@ -113,6 +113,30 @@ def test_errors_are_one_line_and_exit_2(run, words, sentence, monkeypatch) -> No
     assert sentence in err
 
 
+@pytest.mark.parametrize("option", ["--save", "--plot", "--json"])
+def test_a_folder_is_no_file_to_write(run, tmp_path: Path, option: str, monkeypatch) -> None:  # type: ignore[no-untyped-def]
+    monkeypatch.setattr("thalweg.cli._progress", lambda quiet: pytest.fail("work began"))
+    (tmp_path / "out.png").mkdir()
+    code, out, err = run("run", "majority", "sea", "--limit", 100, option, tmp_path / "out.png")
+    assert (code, out, err) == (2, "", f"thalweg: {tmp_path / 'out.png'} must name a file, it is a folder\n")
+
+
+def test_a_terminal_that_lacks_letters_shows_the_result(run, monkeypatch) -> None:  # type: ignore[no-untyped-def]
+    terminal = io.TextIOWrapper(io.BytesIO(), encoding="ascii", write_through=True)
+    monkeypatch.setattr("sys.stdout", terminal)
+    assert run("run", "majority", "sea", "--limit", 3000)[0] == 0
+    assert b"accuracy over time" in terminal.buffer.getvalue()  # type: ignore[attr-defined]
+
+
+def test_answers_are_utf8_whatever_the_terminal(run, tmp_path: Path, monkeypatch) -> None:  # type: ignore[no-untyped-def]
+    thalweg.save(thalweg.MajorityClass().partial_fit([[1.0]], ["été"]), tmp_path / "model")
+    (tmp_path / "a.csv").write_text("x0\n1\n", "utf-8")
+    terminal = io.TextIOWrapper(io.BytesIO(), encoding="ascii", write_through=True)
+    monkeypatch.setattr("sys.stdout", terminal)
+    assert run("predict", tmp_path / "model", tmp_path / "a.csv")[0] == 0
+    assert terminal.buffer.getvalue().decode("utf-8").split() == ["prediction", "été"]  # type: ignore[attr-defined]
+
+
 def test_list_names_everything(run) -> None:  # type: ignore[no-untyped-def]
     code, out, _ = run("list")
     assert code == 0

@@ -1,6 +1,7 @@
 """The command line: a thin skin over the library."""
 
 import ast
+import io
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -39,6 +40,8 @@ _USAGE: Any = next(c for c in typer.BadParameter.__mro__ if c.__name__ == "Click
 
 def main() -> None:
     """Run a command. Whatever goes wrong is one line on standard error, and exit code 2."""
+    if isinstance(sys.stdout, io.TextIOWrapper):  # what this terminal cannot show must not end a long run
+        sys.stdout.reconfigure(errors="replace")
     try:
         code = app(standalone_mode=False)
     except _USAGE as error:
@@ -136,6 +139,7 @@ def run(
     if plot is not None:
         result.plot(plot)
     if json == "-":
+        _standard_output_is_data()
         print(result.to_json())
         return
     if json is not None:
@@ -265,6 +269,8 @@ def predict(
     learner, text = load(model), _input(data, format)
     if not hasattr(learner, "predict_proba"):
         raise ValueError(f"{model} must hold a learner, it holds a {type(learner).__name__}")
+    if out is None:
+        _standard_output_is_data()
     total = limit
     if is_table(text) and target is None and learner.schema is not None:
         records = some_rows(table_records(text, learner.schema), limit)
@@ -362,6 +368,12 @@ def _settings(pairs: list[str]) -> dict[str, Any]:
     return chosen
 
 
+def _standard_output_is_data() -> None:
+    """Write UTF-8, as to a file: no letter of a label is lost."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(encoding="utf-8", errors="strict")
+
+
 def _input(stream: str, format: str | None) -> str:
     """Say what standard input holds as ``open_file`` reads it: -, -.tsv, -.jsonl."""
     if format is None:
@@ -381,6 +393,8 @@ def _check_paths(json: str | None = None, plot: Path | None = None, *others: Pat
     for path in (Path(json) if json else None, plot, *others):
         if path is not None and not path.parent.is_dir():
             raise ValueError(f"{path} must lie in a folder that exists")
+        if path is not None and path.is_dir():
+            raise ValueError(f"{path} must name a file, it is a folder")
 
 
 @contextmanager

@@ -250,6 +250,8 @@ def test_canonical():
         ({"on": ["see"]}, "stream must be a known name"),
         ({"on": ["-"]}, "read again and again"),
         ({"on": ["missing.csv"]}, "target must name the column"),
+        ({"folder": __file__}, "folder must name a folder, got .*, which is or lies in a file"),
+        ({"folder": f"{__file__}/deeper"}, "folder must name a folder, got .*, which is or lies in a file"),
         ({"seeds": 0}, "seeds must lie in"),
         ({"seeds": [1, 1]}, "none twice"),
         ({"jobs": 0}, "jobs must lie in"),

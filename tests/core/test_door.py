@@ -198,3 +198,8 @@ def test_bad_records_get_a_sentence(x: object, error: type[Exception], sentence:
 def test_bad_weights_get_a_sentence(w: object, error: type[Exception], sentence: str) -> None:
     with pytest.raises(error, match=sentence):
         door.weights(w, 3)
+
+
+def test_rows_that_are_dicts_are_shown_the_way() -> None:
+    with pytest.raises(TypeError, match=r"got {'a': 1}: a dict goes to learn_one, many to a frame"):
+        door.rows([{"a": 1}, {"a": 2}], None, missing=True, learning=True)

@@ -322,6 +322,13 @@ def test_a_function_that_fails_changes_nothing(tmp_path):
         save(learner, tmp_path / "model")
 
 
+@pytest.mark.parametrize("said", [None, "far", np.zeros(2), -1.0])
+def test_a_metric_that_gives_no_number(said: object) -> None:
+    X, y = rows_of(12, 10)
+    with pytest.raises(ValueError, match="metric must give a finite number ≥ 0, got .* for "):
+        BallCover(metric=lambda a, b: said).partial_fit(X, y)
+
+
 # -- trouble ----------------------------------------------------------------------------------------------------------
 
 

@@ -150,8 +150,7 @@ def _control(given: str | None, named: Mapping[str, str]) -> str | None:
 def _file(folder: str | os.PathLike[str] | None) -> Path | None:
     if folder is None:
         return None
-    params.path("folder", folder)
-    Path(folder).mkdir(parents=True, exist_ok=True)
+    params.folder("folder", folder)
     return Path(folder) / CELLS
 
 

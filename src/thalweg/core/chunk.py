@@ -1,10 +1,13 @@
 """A run of consecutive records."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+
+from thalweg.core.params import shown
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -12,12 +15,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """Rows that follow one another in a stream.
+    """Rows that follow one another in a stream. A loop over it gives each row with its label.
 
     >>> import numpy as np
     >>> chunk = Chunk(np.zeros((2, 3)), np.array(["a", "b"]))
     >>> len(chunk), len(chunk[:1])
     (2, 1)
+    >>> for row, label in chunk:
+    ...     print(row, label)
+    [0. 0. 0.] a
+    [0. 0. 0.] b
     """
 
     X: "NDArray[np.float64] | csr_array"
@@ -46,7 +53,12 @@ class Chunk:
             return self
         return type(self)(self.X.toarray(), self.y, self.w, self.time, self.label_time)
 
+    def __iter__(self) -> Iterator[tuple[Any, Any]]:
+        return zip(self.X, self.y, strict=True)
+
     def __getitem__(self, rows: slice) -> Self:
+        if not isinstance(rows, slice):
+            raise TypeError(f"rows of a chunk must be a slice such as chunk[:100], got {shown(rows)}")
         return type(self)(
             self.X[rows], self.y[rows], *(None if a is None else a[rows] for a in (self.w, self.time, self.label_time))
         )

@@ -251,9 +251,10 @@ def _numbers(array: NDArray[Any]) -> NDArray[np.float64]:
         except OverflowError:
             raise ValueError(f"X must hold numbers that float64 can hold, got {shown(v)}") from None
         except Exception:
+            way = ": a dict goes to learn_one, many to a frame, pandas.DataFrame(rows)" * isinstance(v, dict)
             raise TypeError(
                 "X must hold numbers (an argument must be a string that reads as a number, or a number), "
-                f"got {shown(v)}"
+                f"got {shown(v)}{way}"
             ) from None
     return numbers.reshape(array.shape)
 

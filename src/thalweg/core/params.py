@@ -71,6 +71,20 @@ def path(name: str, value: Any) -> None:
         raise ValueError(f"{name} must name a file, got {shown(value)}")
 
 
+def folder(name: str, value: Any) -> None:
+    """Refuse anything but a folder that exists or can be made; make it."""
+    path(name, value)
+    try:
+        os.makedirs(value, exist_ok=True)
+    except (FileExistsError, NotADirectoryError):
+        raise ValueError(
+            f"{name} must name a folder, got {shown(os.fspath(value))}, which is or lies in a file"
+        ) from None
+    except OSError as error:
+        why = (error.strerror or str(error)).lower()
+        raise ValueError(f"{name} must name a folder that can be made, got {shown(os.fspath(value))}: {why}") from None
+
+
 def _check(
     name: str,
     value: Any,

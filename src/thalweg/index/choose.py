@@ -42,7 +42,7 @@ def make_index(
     >>> from thalweg.index.rules import box
     >>> index = make_index("auto", [box([(0.0, 1.0)], [0.0, 1.0])])
     >>> type(index).__name__, index.reason
-    ('LinearRules', '1 rules: so few are looked at one by one')
+    ('LinearRules', '1 rule: fewer than 256 are looked at one by one')
     """
     params.choice("kind", kind, ("auto", *KINDS))
     params.whole("rows", rows, least=1)
@@ -68,7 +68,7 @@ def suits(members: list[Rules], rows: int, max_bytes: int) -> tuple[str, str]:
     d = members[0].n_features if members else 0
     trees = bool(members) and all(rules.nodes is not None for rules in members)
     if n < _FEW:
-        return "linear-rules", f"{n} rules: so few are looked at one by one"
+        return "linear-rules", f"{n} rule{'' if n == 1 else 's'}: fewer than {_FEW} are looked at one by one"
     if trees and rows >= _BATCH and d > 10:
         return "compiled-trees", f"{rows} records at once, with {d} features: they go down the trees together"
     size = bitmap_bytes(members)

@@ -61,10 +61,14 @@ class IndexReport:
             cells = (f"{line.nbytes:,}" if line.nbytes is not None else "–", _number(line.one), _number(line.many))
             table.add_row(line.name, *cells, style="bold cyan" if line.name == self.chosen else None)
         head = (
-            f"{self.title}: {self.trees:,} tree{'' if self.trees == 1 else 's'}, {self.rules:,} rules, which bound "
+            f"{self.title}: {_count(self.trees, 'tree')}, {_count(self.rules, 'rule')}, which bound "
             f"{self.bounded:.1f} of {self.features:,} features on average\n"
         )
         return Group(Text(head), table, Text(f"\nauto chooses {self.chosen}: {self.reason}"))
+
+
+def _count(n: int, what: str) -> str:
+    return f"{n:,} {what}{'' if n == 1 else 's'}"
 
 
 def _number(value: float | None) -> str:

@@ -391,10 +391,14 @@ class BallCover(Classifier):
         assert callable(self.metric)
         best, least = 0, np.inf
         for s in range(self.n_balls):
-            rho = float(self.metric(x, self._points[s]))
+            said = self.metric(x, self._points[s])
+            try:
+                rho = float(said)
+            except (TypeError, ValueError):
+                rho = np.nan
             if not 0.0 <= rho < np.inf:
                 raise ValueError(
-                    f"metric must give a finite number ≥ 0, got {rho} for {shown(x.tolist())} and "
+                    f"metric must give a finite number ≥ 0, got {shown(said)} for {shown(x.tolist())} and "
                     f"{shown(self._points[s].tolist())}"
                 )
             if rho < least or (rho == least and self._ids[s] < self._ids[best]):

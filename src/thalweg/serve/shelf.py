@@ -92,7 +92,7 @@ class Shelf:
 
     def claim(self) -> None:
         """Be the only trainer of this folder, until ``release`` or the end of the process."""
-        self.folder.mkdir(parents=True, exist_ok=True)
+        params.folder("folder", self.folder)
         try:
             import fcntl
         except ImportError:  # not everywhere
