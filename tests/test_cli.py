@@ -84,7 +84,7 @@ def test_delay_uses_fewer_labels(run) -> None:  # type: ignore[no-untyped-def]
     ("words", "sentence"),
     [
         (("run", "hoefding-tree", "sea"), "did you mean 'hoeffding-tree'?"),
-        (("run", "hoeffding-tree", "hyperplan"), "did you mean 'hyperplane'?"),
+        (("run", "hoeffding-tree", "hyperplan"), "did you mean 'hyperplane'? `thalweg list` shows all\n"),
         (("run", "hoeffding-tree", "sea", "--strategy", "avu"), "--strategy needs --budget"),
         (("run", "hoeffding-tree", "sea", "--set", "detla=1"), "did you mean 'delta'?"),
         (("run", "hoeffding-tree", "sea", "--set", "delta=2"), "delta must lie in (0, 1), got 2"),
@@ -181,6 +181,7 @@ def test_ctrl_c_then_resume_gives_the_same_result(tmp_path: Path) -> None:
         _, err = process.communicate(timeout=60)
         assert process.returncode == 130, err
         if "interrupted; saved after" in err:
+            assert "the same command goes on from there" in err
             break
     assert checkpoint.exists()
     resumed = subprocess.run([*base, "--resume", checkpoint, "--json", "-"], capture_output=True, text=True, check=True)

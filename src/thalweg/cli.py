@@ -133,7 +133,8 @@ def run(
     except KeyboardInterrupt as stop:
         if json is None:
             _print(getattr(stop, "result", ""))
-        _fail("; ".join(["interrupted", *getattr(stop, "__notes__", [])]), code=130)
+        notes = [note.replace("resume=True", "the same command") for note in getattr(stop, "__notes__", [])]
+        _fail("; ".join(["interrupted", *notes]), code=130)
     if save is not None:
         save_model(model, save)
     if plot is not None:

@@ -187,8 +187,8 @@ def find(kind: str, name: str, table: Mapping[str, Entry]) -> Entry:
     if name in table:
         return table[name]
     close = difflib.get_close_matches(str(name), table, n=1)
-    hint = f"did you mean {close[0]!r}? " if close else ""
-    raise ValueError(f"{kind} must be a known name, got {shown(name)}: {hint}There are {', '.join(table)}")
+    hint = f"did you mean {close[0]!r}? `thalweg list` shows all" if close else f"there are {', '.join(table)}"
+    raise ValueError(f"{kind} must be a known name, got {shown(name)}: {hint}")
 
 
 def make(kind: str, text: str, table: Mapping[str, Entry], **params: Any) -> Any:

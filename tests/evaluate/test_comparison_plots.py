@@ -104,6 +104,13 @@ def test_more_learners_than_colours_differ_by_shape():
     assert len(marks) == 9
 
 
+@pytest.mark.parametrize("top", [2.2e5, 6e5, 5e6, 1e9])
+def test_costs_have_numbers_on_their_axis(top: float):
+    axes = costs([Cost("a", 0.5, 2.1e5, 3e4), Cost("b", 0.6, top, 4e4)]).figure.axes[0]
+    low, high = axes.get_xlim()
+    assert 2 <= sum(low <= tick <= high for tick in axes.get_xticks()) <= 7
+
+
 def test_costs_leave_out_what_was_not_measured():
     assert "broken" not in costs([*POINTS, Cost("broken", float("nan"), 1.0, 1.0)]).alt
     with pytest.raises(ValueError, match="at least one with an accuracy"):

@@ -9,6 +9,7 @@ import pytest
 from rich.console import Console
 from tiny_stream import Moving, TinyStream, rows
 
+from thalweg import SEA, MajorityClass
 from thalweg.evaluate.prequential import prequential
 from thalweg.evaluate.result import Result, plain
 from thalweg.evaluate.table import bytes_text, side_by_side, sparkline
@@ -137,6 +138,11 @@ def test_small_words():
     assert sparkline([]) == ""
     assert sparkline([1.0, float("nan"), 1.0]) == "▁▁"
     assert len(sparkline(np.arange(1000))) == 40
+
+
+def test_no_line_is_wider_than_a_terminal():
+    result = prequential(SEA(seed=1), MajorityClass(), limit=100_000)
+    assert max(map(len, str(result).splitlines())) <= 80
 
 
 def test_a_learner_that_only_counts_its_replacements(monkeypatch):

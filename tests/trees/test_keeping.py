@@ -107,4 +107,6 @@ def test_it_can_be_looked_at(cls):
     tree.partial_fit(X, y)
     assert tree.describe().count(" of ") == tree.n_leaves > 1
     assert tree.to_dot().startswith("digraph")
+    assert "…" not in tree.to_dot()
+    assert tree.to_dot(max_depth=0).count("at its split") == 1  # the drawing ends there, the tree does not
     assert tree.depth > 0

@@ -312,12 +312,11 @@ def _scatter(axes: Any, x: list[float], y: list[float], numbers: list[int], them
     axes.plot([x[i] for i in front], [y[i] for i in front], color=theme.grid, linewidth=2.0, zorder=1)
     for i, number in enumerate(numbers):
         axes.plot([x[i]], [y[i]], linestyle="", markersize=9, zorder=3, **_mark(number, theme))
-    from matplotlib.ticker import LogLocator
-
-    axes.xaxis.set_major_locator(LogLocator(numticks=5))
     low, high = min(x), max(x)
     room = max((high / low) ** 0.08, 1.5)
-    axes.set_xlim(*((high * room, low / room) if smaller else (low / room, high * room)))
+    left, right = low / room, high * room
+    axes.xaxis.set_major_locator(_round_numbers(left, right))
+    axes.set_xlim(*((right, left) if smaller else (left, right)))
     span = max(max(y) - min(y), 1.0)
     axes.set_ylim(min(y) - 0.1 * span, min(max(y) + 0.1 * span, 101.0))
     axes.grid(axis="y", color=theme.grid, linewidth=0.8)
@@ -327,6 +326,17 @@ def _scatter(axes: Any, x: list[float], y: list[float], numbers: list[int], them
     for side in ("top", "left", "right"):
         axes.spines[side].set_visible(False)
     axes.spines["bottom"].set_color(theme.faint)
+
+
+def _round_numbers(low: float, high: float) -> Any:
+    """Say where a logarithmic axis has numbers: within a decade or two the powers of ten are too few."""
+    from matplotlib.ticker import FixedLocator, LogLocator
+
+    if high >= 100.0 * low:
+        return LogLocator(numticks=5)
+    steps = (1.0, 2.0, 5.0) if high >= 7.0 * low else (1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 7.0)
+    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    return FixedLocator([s * 10.0**p for p in powers for s in steps if low <= s * 10.0**p <= high])
 
 
 def intervals(

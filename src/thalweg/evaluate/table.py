@@ -251,7 +251,7 @@ def _over_time(result: "Result") -> list[str]:
     if len(values) < 2:
         return []
     low, high = metric_text("accuracy", min(values)), metric_text("accuracy", max(values))
-    return [f"accuracy over time  {sparkline(values)}  between {low} and {high}"]
+    return [f"accuracy over time  {sparkline(values, width=30)}  between {low} and {high}"]
 
 
 def _positions(rows: Sequence[int], most: int = 8) -> str:

@@ -26,7 +26,8 @@ def text_tables(
     """
     import pyarrow as pa
 
-    blocks = _whole_lines(sys.stdin.buffer.read1 if text[:1] == "-" else pa.input_stream(text).read)
+    source: Any = sys.stdin.buffer if text[:1] == "-" else pa.input_stream(text)
+    blocks = _whole_lines(source.read1)  # what is there, not a full block
     header, _, rest = next(blocks, b"").partition(b"\n")
     try:
         titles = next(csv.reader([header.decode("utf-8-sig").strip("\r\n")], delimiter=delimiter), [])

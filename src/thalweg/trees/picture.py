@@ -144,7 +144,7 @@ def to_dot(view: View, max_depth: int | None = None) -> str:
     lines = ["digraph tree {", '  node [shape=box, style="rounded", fontname="sans-serif"];']
     for i, depth, parent, branch in view.walk(max_depth):
         inner = not view.is_leaf(i) and depth != max_depth
-        label = _feature(view, i) if inner else view.answer(i)
+        label = _feature(view, i) if inner else _end(view, i)
         lines.append(f'  n{i} [label="{_quoted(label)}"];')
         if parent >= 0:
             lines.append(f'  n{parent} -> n{i} [label="{_quoted(_condition(view, parent, branch))}"];')
@@ -152,7 +152,7 @@ def to_dot(view: View, max_depth: int | None = None) -> str:
 
 
 def draw(view: View, path: str | Path | None = None, max_depth: int | None = 4) -> Any:
-    """Draw the tree with Matplotlib: leaves coloured by their majority class."""
+    """Draw the tree with Matplotlib: leaves coloured by their majority class, dotted where the tree goes on."""
     try:
         from matplotlib.figure import Figure
     except ImportError:
@@ -184,9 +184,10 @@ def draw(view: View, path: str | Path | None = None, max_depth: int | None = 4) 
         if inner:
             text, edge = _feature(view, i), "#444444"
         else:
-            text = view.answer(i).replace(" of ", "\nof ")
+            text = _end(view, i).replace(" of ", "\nof ")
             edge = colours[int(view.tally[i, 1:].argmax()) % len(colours)]
         box = {"boxstyle": "round,pad=0.4", "facecolor": "white", "edgecolor": edge, "linewidth": 1.8}
+        box["linestyle"] = "-" if inner or view.is_leaf(i) else ":"
         axes.text(px, py, text, bbox=box, **centred)
     axes.set_xlim(min(x.values()) - 0.6, max(x.values()) + 0.6)
     axes.set_ylim(-deepest - 0.5, 0.5)
@@ -194,6 +195,11 @@ def draw(view: View, path: str | Path | None = None, max_depth: int | None = 4) 
     if path is not None:
         figure.savefig(path, dpi=150)
     return figure
+
+
+def _end(view: View, i: int) -> str:
+    """What stands where the drawing ends: at a leaf, or at a branch that goes on below."""
+    return view.answer(i) if view.is_leaf(i) else f"… {view.answer(i)} at its split"
 
 
 def _feature(view: View, i: int) -> str:
