@@ -32,7 +32,7 @@ def test_json_has_the_promised_fields(result):
     assert text["accuracy"] == result.final["accuracy"] == result.accuracy
     assert text["drifts"] == [215]
     assert text["labels_used"] == 425
-    assert set(text["meta"]) == {"version", "python", "numpy", "machine", "stream_params"}
+    assert set(text["meta"]) == {"version", "python", "numpy", "numba", "machine", "stream_params"}
 
 
 def test_json_is_loss_free(result, tmp_path):
