@@ -137,7 +137,7 @@ def majority() -> Iterator[Table]:
         ensemble, X = cube(d, 100)
         for n in (30, 100):
             members = [replace(rules, say=1.0 / n) for rules in targets(ensemble[-n:])]
-            indexes = {name: KINDS[name]().insert_all(members) for name in ("rule scan", "E-tree", "E-tree, R*")}
+            indexes = {name: KINDS[name]().insert_all(members) for name in ("E-tree", "E-tree, R*")}
             plays = {}
             for name, index in indexes.items():
                 until = partial(index.scores_until, c=1, enough=CLEAR)

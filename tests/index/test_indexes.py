@@ -308,7 +308,6 @@ def test_counting_until_there_is_enough(make):
     assert np.array_equal(index.scores_until(X, 1, np.inf), whole)
     if isinstance(index, ETree):
         assert index.entries_tested(X, c=1, enough=enough) < 0.9 * index.entries_tested(X)
-    if not isinstance(index, BitmapIndex):
         assert (part[over, 1] < whole[over, 1]).any()
     with pytest.raises(ValueError, match="c must"):
         index.scores_until(X, 2, 0.5)

@@ -96,7 +96,7 @@ class RStarTree:
         if not axes:
             second = set(range(n // 2, n))
         else:
-            best = min(axes, key=lambda f: sum(self._margin(entries, order) for order in self._cuts(entries, f)))
+            best = min(axes, key=lambda f: self._margins(entries, f))
             second = set(min(self._cuts(entries, best), key=lambda cut: self._overlap(entries, cut))[1])
         other = Node(node.level)
         other.entries = [e for k, e in enumerate(entries) if k in second]
@@ -113,9 +113,13 @@ class RStarTree:
         lo = [(v - a) * unit if unit else 0.0 for v, (a, unit) in zip(lo, domain, strict=True)]
         return lo, [(v - a) * unit if unit else 1.0 for v, (a, unit) in zip(hi, domain, strict=True)]
 
-    def _margin(self, entries, cut):
-        boxes = [self._scaled(entries, part) for part in cut]
-        return sum(b - a for lo, hi in boxes for a, b in zip(lo, hi, strict=True))
+    def _margins(self, entries, f):
+        margin = 0.0  # in this order: sums of floats depend on it
+        for cut in self._cuts(entries, f):
+            for lo, hi in (self._scaled(entries, part) for part in cut):
+                for a, b in zip(lo, hi, strict=True):
+                    margin += b - a
+        return margin
 
     def _overlap(self, entries, cut):
         """The overlap of both boxes, then the sum of their volumes."""

@@ -83,15 +83,16 @@ class ETree(Index):
         share = float(self.reinsert) if self.split == "rstar" else 0.0
         left: Any = what[::-1].copy(), level[::-1].copy(), len(what), len(what), 0
         routine: Any = update.insert
-        while left[2]:
+        while True:  # also without entries: a root that a deletion left with one child goes
             tree = (self.low, self.high, self.flags, self.entry, self.links, self.head, self.home, self.domain)
             boxes = (self.values, self.at, self.lo, self.hi, self.bits)
             left = routine(*tree, *boxes, *left, SPLITS.index(self.split), share)
-            if left[2]:
-                for name in ("low", "high", "flags", "entry", "links"):
-                    table = getattr(self, name)
-                    more = np.zeros((len(table) // 2 + 8, *table.shape[1:]), dtype=table.dtype)
-                    setattr(self, name, np.concatenate([table, more]))
+            if not left[2]:
+                return
+            for name in ("low", "high", "flags", "entry", "links"):
+                table = getattr(self, name)
+                more = np.zeros((len(table) // 2 + 8, *table.shape[1:]), dtype=table.dtype)
+                setattr(self, name, np.concatenate([table, more]))
 
     def _drop(self, rows: Ints) -> None:
         routine: Any = update.delete

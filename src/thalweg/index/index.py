@@ -196,7 +196,8 @@ class Index(params.Parametrised, ABC):
     def scores_until(self, X: Any, c: int, enough: float) -> Floats:
         """Give the same, except that counting for a row may stop once class c has more than ``enough`` (∞: never).
 
-        Votes must not be below 0. To know whether a class has the majority, the votes that are left do not matter.
+        An ``ETree`` then stops; other kinds count all. Votes must not be below 0. To know whether a class has the
+        majority, the votes that are left do not matter.
         """
         X = self._door(X)
         params.whole("c", c, least=0, below=max(1, self.payload.shape[1]))

@@ -35,12 +35,9 @@ class LinearRules(Index):
         pass
 
     def _scores(self, X: Floats, out: Floats) -> None:
-        self._scores_until(X, out, 0, np.inf)
-
-    def _scores_until(self, X: Floats, out: Floats, c: int, enough: float) -> None:
-        routine: Any = jit.scan_scores
-        boxes = (self.lo, self.hi, self.bits, self.values, self.at)
-        routine(*boxes, self.payload, self.owner, self.alive, self.weight, c, float(enough), X, out)
+        jit.scan_scores(
+            self.lo, self.hi, self.bits, self.values, self.at, self.payload, self.owner, self.alive, self.weight, X, out
+        )
 
     def _match(self, X: Floats, start: Ints) -> Ints:
         return jit.scan_match(self.lo, self.hi, self.bits, self.values, self.at, self.alive, X, start)

@@ -43,14 +43,12 @@ def push(found: Ints, n: int, i: int) -> Ints:
 
 @compiled
 def scan_scores(lo: Floats, hi: Floats, bits: Bits, values: Ints, at: Ints, payload: Floats, owner: Ints, alive: Ints,
-                weight: Floats, c: int, enough: float, X: Floats, out: Floats) -> None:  # fmt: skip
-    """Look at every rule for every row, or until class c has more than ``enough`` votes."""
+                weight: Floats, X: Floats, out: Floats) -> None:  # fmt: skip
+    """Look at every rule for every row."""
     for r in range(len(X)):
         for i in range(len(lo)):
             if alive[i] != 0 and holds(lo, hi, bits, values, at, i, X, r):
                 add_rule(payload, owner, weight, i, out, r)
-                if out[r, c] > enough:
-                    break
 
 
 @compiled
