@@ -229,8 +229,8 @@ def test_evolving_tensors_must_be_arrays():
     tensors, y = cp(20)
     with pytest.raises(ValueError, match="arrays of at most 100000 values each where evolving is True, got factors"):
         CKDT(evolving=True).partial_fit(tensors, y)
-    with pytest.raises(ValueError, match=r"evolving is True, got tensors of shape \(400, 300\)"):
-        CKDT(evolving=True).partial_fit(np.ones((2, 400, 300)), [0, 1])
+    with pytest.raises(ValueError, match=r"evolving is True, got tensors of shape \(500, 401\)"):
+        CKDT(evolving=True).partial_fit(np.ones((2, 500, 401)), [0, 1])
 
 
 # -- bad tensors ------------------------------------------------------------------------------------------------------

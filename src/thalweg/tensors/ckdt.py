@@ -64,7 +64,7 @@ class CKDT(TensorTree):
     "paper". append_norm: is the log of the norm a feature, too? None is yes, or no by "paper". rank, max_rank, energy,
     route: see ChordalFeatures; rank None is "energy", or "numerical" by "paper". evolving: may tensors have other sizes
     than those before? What they lack counts as 0; when a mode grows, features and tree are built anew from what comes
-    then. For arrays of up to 100,000 values. The rest: see TensorTree.
+    then. For arrays of up to 200,000 values. The rest: see TensorTree.
 
     B. Krawczyk, "Tensor decision trees for continual learning from drifting data streams", Machine Learning 110, 2021.
 

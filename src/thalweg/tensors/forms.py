@@ -18,8 +18,8 @@ LARGEST_DENSE = 10_000_000
 """Values of one tensor that may be written out as an array."""
 LARGEST_ROWS = 1_000_000
 """Values of one sparse tensor that may be the features of a row."""
-LARGEST_FULL = 100_000
-"""Values of one tensor up to which a learner works on all of them, sparse or not."""
+LARGEST_FULL = 200_000
+"""Values of one tensor up to which a learner works on all of them, sparse or not (256 × 256 × 3 are fewer)."""
 
 
 @final
