@@ -227,7 +227,7 @@ def test_a_schema_that_says_the_same_shape_builds_nothing_anew():
 
 def test_evolving_tensors_must_be_arrays():
     tensors, y = cp(20)
-    with pytest.raises(ValueError, match="arrays of at most 100000 values each where evolving is True, got factors"):
+    with pytest.raises(ValueError, match="arrays of at most 200000 values each where evolving is True, got factors"):
         CKDT(evolving=True).partial_fit(tensors, y)
     with pytest.raises(ValueError, match=r"evolving is True, got tensors of shape \(500, 401\)"):
         CKDT(evolving=True).partial_fit(np.ones((2, 500, 401)), [0, 1])

@@ -268,5 +268,5 @@ def test_tensors_too_large_to_write_out_are_refused():
     chunk = SimTensor(order=3, size=100).read(2)
     for cls in (SubspaceTree, SubspaceForest):
         learner = cls().declare(SimTensor(order=3, size=100).schema)
-        with pytest.raises(ValueError, match=r"at most 100000 values for Subspace.*, got tensors of shape"):
+        with pytest.raises(ValueError, match=r"at most 200000 values for Subspace.*, got tensors of shape"):
             learner.partial_fit(chunk.X, chunk.y)

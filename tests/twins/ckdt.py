@@ -72,7 +72,7 @@ class PlainCKDT:
             np.random.default_rng([self.seed, self.builds]), X, y, self.s, stratify=True, how=ChordalFeatures()
         )
         features = ChordalFeatures(append_norm=True, seed=self.seed).fit(X[drawn])
-        tree = BinnedTrees()
+        tree = BinnedTrees(tau=0.002)
         tree.begin(0, features.transform(X))
         tree.learn(0, features.transform(X), y, np.ones(len(y)))
         self.detector.reference(X)

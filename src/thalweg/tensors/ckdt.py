@@ -21,6 +21,8 @@ from thalweg.tensors.mapped import MappedTree
 from thalweg.tensors.maps import TensorMap
 from thalweg.tensors.tree import BUILDS, REFILLING, TensorTree
 
+LEAST_GAIN = 0.002
+"""Of a split, by default."""
 SAME = 1e-12
 """Landmarks as near as this are one."""
 TRIES = 5
@@ -64,7 +66,7 @@ class CKDT(TensorTree):
     "paper". append_norm: is the log of the norm a feature, too? None is yes, or no by "paper". rank, max_rank, energy,
     route: see ChordalFeatures; rank None is "energy", or "numerical" by "paper". evolving: may tensors have other sizes
     than those before? What they lack counts as 0; when a mode grows, features and tree are built anew from what comes
-    then. For arrays of up to 200,000 values. The rest: see TensorTree.
+    then. For arrays of up to 200,000 values. tau: None is 0.002 for the bound "lcb". The rest: see TensorTree.
 
     B. Krawczyk, "Tensor decision trees for continual learning from drifting data streams", Machine Learning 110, 2021.
 
@@ -129,6 +131,10 @@ class CKDT(TensorTree):
             features=self._chosen("features"), rank=self._chosen("rank"), max_rank=self.max_rank, energy=self.energy,
             route=self.route, append_norm=self._chosen("append_norm"), seed=self.seed,
         )  # fmt: skip
+
+    def _tau(self) -> float | None:
+        """Give the least gain: distances that part the first tensors alike part later ones less, so leaves go on."""
+        return LEAST_GAIN if self.tau is None and self._chosen("bound") == "lcb" else self.tau
 
     def _fit(self, features: TensorMap, kept: TensorBuffer) -> State:
         X, y = kept.tensors, kept.labels

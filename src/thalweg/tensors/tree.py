@@ -127,9 +127,12 @@ class TensorTree(BlockClassifier):
         self._marks = np.zeros(_MARKS, dtype=np.int64)
         self._seen = np.zeros(0)
 
+    def _tau(self) -> float | None:
+        return self.tau
+
     def _new_trees(self) -> BinnedTrees:
         return BinnedTrees(
-            bound=self._chosen("bound"), delta=self.delta, grace_period=self.grace_period, tau=self.tau,
+            bound=self._chosen("bound"), delta=self.delta, grace_period=self.grace_period, tau=self._tau(),
             leaf=self._chosen("leaf"), max_leaves=self.max_leaves,
         )  # fmt: skip
 
