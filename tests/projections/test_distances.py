@@ -13,6 +13,7 @@ from thalweg import (
     VerySparseProjection,
     least_dimension,
 )
+from twins.pca_knn import PlainPCA
 
 RANDOM = (GaussianProjection, BernoulliProjection, VerySparseProjection, HashProjection)
 FIXED = (*RANDOM, FourierProjection)
@@ -200,45 +201,24 @@ def test_huge_values_stay_finite():
 # -- principal components ---------------------------------------------------------------------------------------------
 
 
-def plain_pca(rows: np.ndarray, p: int, amnesia: float, centre: bool) -> tuple[np.ndarray, np.ndarray, list]:
-    """CCIPCA as its paper writes it; gives components, mean, and each row projected before it is learned."""
-    v, mean, seen = np.zeros((p, rows.shape[1])), np.zeros(rows.shape[1]), []
-    for n, x in enumerate(rows, start=1):
-        lengths = np.linalg.norm(v, axis=1)
-        seen.append([((x - mean) @ a) / b if b > 0 else 0.0 for a, b in zip(v, lengths, strict=True)])
-        if centre:
-            mean = mean + (x - mean) / n
-        u = x - mean
-        fade = max(0.0, min(amnesia, n - 2))
-        for i in range(min(p, n)):
-            norm = np.linalg.norm(v[i])
-            if i + 1 == n or norm == 0.0:
-                v[i] = u
-                if np.linalg.norm(u) > 0.0:
-                    break
-                continue
-            v[i] = (n - 1 - fade) / n * v[i] + (1 + fade) / n * (u @ v[i]) / norm * u
-            unit = v[i] / np.linalg.norm(v[i])
-            u = u - (u @ unit) * unit
-    return v, mean, seen
-
-
 @pytest.mark.parametrize("centre", [True, False])
 @pytest.mark.parametrize("amnesia", [0.0, 2.0])
 @pytest.mark.parametrize("sparse", [False, True])
 def test_components_are_those_of_the_plain_method(centre, amnesia, sparse):
     rng = np.random.default_rng(8)
     rows = rng.normal(size=(300, 21)) @ np.diag(np.linspace(5.0, 0.1, 21)) + (3.0 if centre else 0.0)
-    v, mean, seen = plain_pca(rows, 4, amnesia, centre)
-    projection = PCAProjection(p=4, amnesia=amnesia, centre=centre)
+    plain, projection = (
+        PlainPCA(21, 4, amnesia=amnesia, centre=centre),
+        PCAProjection(p=4, amnesia=amnesia, centre=centre),
+    )
     given = csr_array(rows) if sparse else rows
-    one = [projection.learn(given[[0]]) and None]
-    for i in range(1, 300):
-        one.append(projection.transform(given[[i]])[0])
+    for i in range(300):
+        if i:
+            np.testing.assert_allclose(projection.transform(given[[i]])[0], plain.project(rows[i]), atol=1e-8)
         projection.learn(given[[i]])
-    np.testing.assert_allclose(np.array(one[1:]), np.array(seen)[1:], atol=1e-8)
-    np.testing.assert_allclose(projection.tables()["vectors"][:, :21], v, atol=1e-8)
-    np.testing.assert_allclose(projection.tables()["mean"][:21], mean, atol=1e-10)
+        plain.learn(rows[i])
+    np.testing.assert_allclose(projection.tables()["vectors"][:, :21], plain.v, atol=1e-8)
+    np.testing.assert_allclose(projection.tables()["mean"][:21], plain.mean, atol=1e-10)
 
 
 def test_components_approach_the_eigenvectors():

@@ -263,23 +263,41 @@ class WindowKNN(Classifier):
         kept = self._sparse.tables()
         rows = _dense_rows(kept, d)
         window = self._blank(self._schema, n)
-        ring, spans = window["ring"], window["spans"]
-        tiles, _, lanes = ring.shape
-        padded = np.zeros((tiles * lanes, d), dtype=self.precision)
-        padded[:n] = rows
-        ring[:] = padded.reshape(tiles, lanes, d).transpose(0, 2, 1)
         window["codes"][:n], window["voices"][:n] = kept["codes"], kept["voices"]
         window["head"][:] = kept["head"][: o.HEAD]
+        self._lay(window, rows)
         if self.scale == "online":
-            spans[:] = kept["spans"]
-        elif n:
-            spans[:, o.LEAST], spans[:, o.GREATEST] = rows.min(axis=0), rows.max(axis=0)
-            spans[:, o.AT_LEAST] = (rows == spans[:, o.LEAST]).sum(axis=0)
-            spans[:, o.AT_GREATEST] = (rows == spans[:, o.GREATEST]).sum(axis=0)
+            window["spans"][:] = kept["spans"]
         copy = type(self)(**self.get_params(deep=False))
         copy._labels, copy._schema, copy._started = self._labels, self._schema, True
         copy._take(window, self._schema)
         return copy
+
+    def _lay(self, window: State, rows: Floats) -> None:
+        """Write rows of numbers, none of which is missing, to the slots of a dense window; its spans follow."""
+        ring, spans, n = window["ring"], window["spans"], len(rows)
+        tiles, d, lanes = ring.shape
+        padded = np.zeros((tiles * lanes, d), dtype=self.precision)
+        padded[:n] = rows
+        ring[:] = padded.reshape(tiles, lanes, d).transpose(0, 2, 1)
+        if n == 0:
+            return
+        least, greatest = rows.min(axis=0), rows.max(axis=0)
+        if self.scale == "online":  # of all rows so far
+            spans[:, o.LEAST] = np.minimum(spans[:, o.LEAST], least)
+            spans[:, o.GREATEST] = np.maximum(spans[:, o.GREATEST], greatest)
+            return
+        spans[:, o.LEAST], spans[:, o.GREATEST] = least, greatest
+        spans[:, o.AT_LEAST], spans[:, o.AT_GREATEST] = (rows == least).sum(axis=0), (rows == greatest).sum(axis=0)
+
+    @property
+    def _next_slot(self) -> int:
+        """Where the next row goes."""
+        return int(self._window["head"][o.NEXT])
+
+    def _replace_rows(self, rows: Floats) -> None:
+        """Let other numbers take the place of those in a dense window, slot by slot; labels, weights and ages stay."""
+        self._lay(self._window, self._as_kept(rows).astype(np.float64, copy=False))
 
     def _become(self, other: "WindowKNN") -> None:
         """Go on with the window of a copy."""

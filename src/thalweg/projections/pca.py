@@ -44,6 +44,15 @@ class PCAProjection(Projection):
         self.centre = centre
         self._tables: State = {}
 
+    @property
+    def learned(self) -> int:
+        """How many rows the components have followed.
+
+        >>> PCAProjection(p=1).learn([[1.0, 2.0], [2.0, 1.0]]).learned
+        2
+        """
+        return int(self._tables["count"][0]) if self._tables else 0
+
     def learn(self, X: Any) -> "PCAProjection":
         """Let the components follow these rows."""
         rows, schema = door.rows(X, self._schema, missing=True, learning=True, sparse=True)

@@ -1,0 +1,158 @@
+"""The rows of a window as they came, slot by slot, so that they can be projected once more."""
+
+from abc import ABC, abstractmethod
+from typing import final
+
+import numpy as np
+
+from thalweg.core.classifier import Floats, Ints
+from thalweg.core.door import Rows
+from thalweg.core.protocols import State
+
+_LEAST_ROOM = 64  # rows
+
+
+class RawRows(ABC):
+    """Up to ``window`` rows of d features; a row keeps the slot that it is put into until another takes it."""
+
+    __slots__ = ("d", "n", "window")
+
+    def __init__(self, window: int, d: int) -> None:
+        self.window, self.d, self.n = window, d, 0
+
+    def put(self, X: Rows, rows: Ints, slot: int) -> None:
+        """Put the chosen rows of X into the slots from this one on, round and round."""
+        slots = (slot + np.arange(len(rows))) % self.window
+        self.n = min(self.n + len(rows), self.window)
+        self._put(X, rows[-self.window :], slots[-self.window :])
+
+    @abstractmethod
+    def _put(self, X: Rows, rows: Ints, slots: Ints) -> None:
+        """Put each of the rows into its slot; there are ``n`` in all then."""
+
+    @abstractmethod
+    def dense(self, first: int, last: int) -> Floats:
+        """Give the rows of the slots from first to before last; a feature that joined later is missing."""
+
+    @abstractmethod
+    def extend(self, d: int) -> None:
+        """Let there be d features."""
+
+    @abstractmethod
+    def tables(self) -> State:
+        """Give what is kept."""
+
+    @abstractmethod
+    def restore(self, tables: State, n: int) -> None:
+        """Continue from what ``tables`` of n rows gave."""
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the rows."""
+        return sum(table.nbytes for table in self.tables().values())
+
+
+@final
+class DenseRows(RawRows):
+    """Rows in one table; its room, a power of two or the window, follows from how many there are."""
+
+    __slots__ = ("_rows",)
+
+    def __init__(self, window: int, d: int) -> None:
+        super().__init__(window, d)
+        self._rows = np.zeros((self._room(), d))
+
+    def _room(self) -> int:
+        return min(self.window, max(_LEAST_ROOM, 1 << max(0, self.n - 1).bit_length()))
+
+    def _put(self, X: Rows, rows: Ints, slots: Ints) -> None:
+        if len(self._rows) < self._room():
+            old, self._rows = self._rows, np.zeros((self._room(), self.d))
+            self._rows[: len(old)] = old
+        self._rows[slots] = X[rows] if isinstance(X, np.ndarray) else X[rows].toarray()
+
+    def dense(self, first: int, last: int) -> Floats:
+        """Give the rows of the slots from first to before last."""
+        return self._rows[first:last]
+
+    def extend(self, d: int) -> None:
+        """Let there be d features."""
+        old, self._rows = self._rows, np.zeros((len(self._rows), d))
+        self._rows[:, : self.d], self._rows[: self.n, self.d :] = old, np.nan
+        self.d = d
+
+    def tables(self) -> State:
+        """Give the rows, not copied."""
+        return {"rows": self._rows}
+
+    def restore(self, tables: State, n: int) -> None:
+        """Continue from what ``tables`` of n rows gave."""
+        self.n, rows = n, tables["rows"]
+        if rows.shape != (self._room(), self.d) or rows.dtype != np.float64 or not rows.flags.c_contiguous:
+            raise ValueError("its table 'raw.rows' has another type or shape")
+        if np.isinf(rows).any():
+            raise ValueError("its table 'raw.rows' holds what no window could")
+        self._rows = rows
+
+
+@final
+class SparseRows(RawRows):
+    """Rows by the values that are not 0; dense ones join as such, NaN for missing among their values."""
+
+    __slots__ = ("_cells", "_widths")
+
+    def __init__(self, window: int, d: int) -> None:
+        super().__init__(window, d)
+        self._cells: list[tuple[Ints, Floats]] = []
+        self._widths: list[int] = []  # how many features there were when the row came
+
+    def _put(self, X: Rows, rows: Ints, slots: Ints) -> None:
+        more = self.n - len(self._cells)
+        self._cells += [(np.zeros(0, dtype=np.int64), np.zeros(0))] * more
+        self._widths += [0] * more
+        for r, slot in zip(rows.tolist(), slots.tolist(), strict=True):
+            if isinstance(X, np.ndarray):
+                at = np.flatnonzero(X[r])
+                self._cells[slot] = at, X[r, at]
+            else:
+                part = slice(X.indptr[r], X.indptr[r + 1])
+                self._cells[slot] = np.array(X.indices[part], dtype=np.int64), X.data[part].copy()
+            self._widths[slot] = self.d
+
+    def dense(self, first: int, last: int) -> Floats:
+        """Give the rows of the slots from first to before last."""
+        rows = np.zeros((last - first, self.d))
+        for row, (at, values), width in zip(rows, self._cells[first:last], self._widths[first:last], strict=True):
+            row[at], row[width:] = values, np.nan
+        return rows
+
+    def extend(self, d: int) -> None:
+        """Let there be d features."""
+        self.d = d
+
+    def tables(self) -> State:
+        """Give the rows one after the other: row s from starts[s] to starts[s + 1]."""
+        starts = np.cumsum([0, *(len(at) for at, _ in self._cells)], dtype=np.int64)
+        columns, values = (np.concatenate([cells[i] for cells in self._cells]) for i in (0, 1))
+        return {"starts": starts, "columns": columns, "values": values, "widths": np.array(self._widths)}
+
+    def restore(self, tables: State, n: int) -> None:
+        """Continue from what ``tables`` of n rows gave."""
+        starts, columns, values, widths = (tables[name] for name in ("starts", "columns", "values", "widths"))
+        for name, length in {"starts": n + 1, "columns": len(values), "values": len(columns), "widths": n}.items():
+            like = np.float64 if name == "values" else np.int64
+            if tables[name].shape != (length,) or tables[name].dtype != like:
+                raise ValueError(f"its table 'raw.{name}' has another type or shape")
+        if starts[0] != 0 or starts[-1] != len(columns) or (np.diff(starts) < 0).any():
+            raise ValueError("its table 'raw.starts' holds what no window could")
+        if ((widths < 1) | (widths > self.d)).any():
+            raise ValueError("its table 'raw.widths' holds what no window could")
+        row = np.repeat(np.arange(n), np.diff(starts))
+        follows = (np.diff(columns) > 0) | (np.diff(row) > 0)
+        if ((columns < 0) | (columns >= widths[row])).any() or not follows.all():
+            raise ValueError("its table 'raw.columns' holds what no window could")
+        if (np.isinf(values) | (values == 0.0)).any():
+            raise ValueError("its table 'raw.values' holds what no window could")
+        parts = [slice(*starts[s : s + 2]) for s in range(n)]
+        self._cells = [(columns[part].copy(), values[part].copy()) for part in parts]
+        self._widths, self.n = widths.tolist(), n
