@@ -16,17 +16,18 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from thalweg.core import door, params
+from thalweg.core import params
 from thalweg.core.classifier import Classifier, Floats, Ints
 from thalweg.core.protocols import State
 from thalweg.core.schema import Schema
 from thalweg.detectors.detector import Detector
 from thalweg.forests import members_jit as m
 from thalweg.forests.forest_jit import VOTED, play, write_all
-from thalweg.forests.view import Explanation, Member, explain, importances, look, permuted
+from thalweg.forests.view import Member, importances, look, permuted
 from thalweg.index.frozen import FrozenForest
 from thalweg.index.sources import plain_sides
 from thalweg.jit.random import seeded
+from thalweg.trees.explanation import Explanation, explain, way_down
 from thalweg.trees.leaf_jit import PATCH
 from thalweg.trees.picture import View
 from thalweg.trees.pool import Pool, Rules
@@ -346,9 +347,13 @@ class Forest(Classifier):
         >>> why.label == forest.predict_one(chunk.X[0])
         True
         """
-        views = self._views()
-        X, _ = door.one_row(x, self._schema, missing=True, learning=False)
-        return explain(self, X, self.predict_proba_one(x), views)
+        views, proba = self._views(), self.predict_proba_one(x)
+        X, _ = self._one_row(x, learning=False)
+        ways = []
+        for t, (view, row, pool) in enumerate(views):
+            sides = [int(m.code(t, c)) if self._plan.codes else c for c in range(len(proba))]
+            ways.append(way_down(view, pool, X, sides, self._say(row)))
+        return explain(views[0][0].schema, proba, ways)
 
     def memory(self) -> dict[str, int]:
         """Bytes of the model by part."""

@@ -1,5 +1,6 @@
 """A Hoeffding tree that watches its own errors and replaces the branches that have gone out of date."""
 
+from dataclasses import replace
 from typing import Literal, final
 
 import numpy as np
@@ -9,11 +10,11 @@ from thalweg.core.classifier import Floats
 from thalweg.core.protocols import State
 from thalweg.core.schema import Schema
 from thalweg.detectors import adwin_jit
-from thalweg.trees.adaptive_jit import play
-from thalweg.trees.picture import Pictured
+from thalweg.trees.adaptive_jit import ERROR, LEAST_ERROR, play
+from thalweg.trees.explanation import Way, way_down
+from thalweg.trees.picture import Pictured, View
 from thalweg.trees.pool import Extras, Pool
 from thalweg.trees.tables_jit import ALTERNATES
-from thalweg.trees.tree import Tree
 
 LEVELS = 16
 """Levels of buckets of each ADWIN: its window holds at most some 300,000 rows."""
@@ -21,7 +22,7 @@ _OWN = ("drift_delta", "switch_delta", "min_rows", "bootstrap", "blend")
 
 
 @final
-class HoeffdingAdaptiveTree(Pictured, Tree):
+class HoeffdingAdaptiveTree(Pictured):
     """Each inner node watches its errors; where they rise an alternate subtree grows, and takes over once it is better.
 
     grace_period, delta, tau, criterion, leaf, bound, min_branch_share, null_merit, n_split_points, binary_splits,
@@ -51,6 +52,7 @@ class HoeffdingAdaptiveTree(Pictured, Tree):
     __slots__ = ()
 
     _routine = staticmethod(play)
+    blend: bool
 
     def __init__(
         self,
@@ -119,6 +121,26 @@ class HoeffdingAdaptiveTree(Pictured, Tree):
             view = self._view()
             counts["growing"] = sum(not view.is_leaf(i) and int(self._pool.links[i]) >= 0 for i, *_ in view.walk())
         return counts
+
+    def _ways(self, view: View, X: Floats, sides: range) -> list[Way]:
+        """Also those through alternates that vote: as if each had taken over already."""
+        own = way_down(view, self._pool, X, sides, 1.0)
+        found = [own]
+        for depth, i in enumerate(own.path[:-1] if self.blend else ()):
+            other = int(self._pool.links[i])
+            if other >= 0 and not view.is_leaf(other):
+                rest = way_down(replace(view, root=other), self._pool, X, sides, 1.0)
+                found.append(
+                    Way(
+                        own.path[:depth] + rest.path, own.tests[:depth] + rest.tests, own.shares[:depth] + rest.shares,
+                        rest.answer, rest.weight,
+                    )
+                )  # fmt: skip
+        return [way._replace(weight=way.weight * self._trust(way.path[-1])) for way in found]
+
+    def _trust(self, leaf: int) -> float:
+        """The weight of a leaf's vote."""
+        return float(max(self._pool.marks[leaf, ERROR], LEAST_ERROR) ** -2.0)
 
 
 def _are_adwins(rows: Floats, fresh: Floats) -> bool:

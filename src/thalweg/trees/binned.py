@@ -1,6 +1,7 @@
 """Trees that grow on binned numbers: counts of class by bin in each leaf, Gini gain, and a choice of bounds."""
 
 import math
+from itertools import pairwise
 from statistics import NormalDist
 from typing import Any, final
 
@@ -193,13 +194,29 @@ class BinnedTrees:
 
     def path(self, tree: int, f: Floats) -> list[tuple[int, float, bool]]:
         """Give the splits that a row of features passes: feature, threshold, and whether it goes right (above it)."""
-        t, i, steps = self._tree(tree), 0, []
-        while (feature := int(self.links[t, i, o.FEATURE])) >= 0:
-            threshold = float(self.thresholds[t, i])
-            right = not f[feature] <= threshold
-            steps.append((feature, threshold, right))
-            i = int(self.links[t, i, o.NEXT]) + right
-        return steps
+        t, nodes = self._tree(tree), self.nodes_to(tree, f)
+        return [
+            (int(self.links[t, i, o.FEATURE]), float(self.thresholds[t, i]), child > int(self.links[t, i, o.NEXT]))
+            for i, child in pairwise(nodes)
+        ]
+
+    def nodes_to(self, tree: int, f: Floats) -> list[int]:
+        """Give the nodes on the way of a row of features, from the root to its leaf."""
+        t, nodes = self._tree(tree), [0]
+        while (feature := int(self.links[t, nodes[-1], o.FEATURE])) >= 0:
+            right = not f[feature] <= self.thresholds[t, nodes[-1]]
+            nodes.append(int(self.links[t, nodes[-1], o.NEXT]) + right)
+        return nodes
+
+    def class_weights(self, tree: int) -> Floats:
+        """Give the class weights of each node: of a leaf its own, inherited ones included, of others their leaves'."""
+        t = self._tree(tree)
+        weights = np.zeros((2 * self.sizes[t, o.N_LEAVES] - 1, self.classes.shape[3]))
+        for i in reversed(range(len(weights))):  # children come after their parents
+            after = int(self.links[t, i, o.NEXT])
+            is_leaf = self.links[t, i, o.FEATURE] == o.LEAF
+            weights[i] = self.classes[t, after, o.ALL] if is_leaf else weights[after] + weights[after + 1]
+        return weights
 
     def importances(self, tree: int) -> Floats:
         """Give the sum of the gains of all splits on each feature."""

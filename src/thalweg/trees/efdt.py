@@ -7,11 +7,10 @@ from thalweg.trees.efdt_jit import play
 from thalweg.trees.picture import Pictured
 from thalweg.trees.pool import Extras
 from thalweg.trees.tables_jit import KEPT
-from thalweg.trees.tree import Tree
 
 
 @final
-class ExtremelyFastDecisionTree(Pictured, Tree):
+class ExtremelyFastDecisionTree(Pictured):
     """A leaf splits once its best attribute beats no split; each inner node goes on observing, and reviews its split.
 
     review_period: weight an inner node gains between two reviews of its split.

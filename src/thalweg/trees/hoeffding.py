@@ -4,11 +4,10 @@ from typing import Literal, final
 
 from thalweg.trees.hoeffding_jit import play
 from thalweg.trees.picture import Pictured
-from thalweg.trees.tree import Tree
 
 
 @final
-class HoeffdingTree(Pictured, Tree):
+class HoeffdingTree(Pictured):
     """A leaf splits on its best attribute once the attribute is better than the second best with confidence 1 - delta.
 
     grace_period: weight a leaf gains between two attempts to split (the paper's n_min).

@@ -9,6 +9,8 @@ from thalweg.core.classifier import Classifier, Floats, Ints
 from thalweg.core.protocols import State
 from thalweg.core.schema import Schema
 from thalweg.trees.binned import BinnedTrees, check
+from thalweg.trees.explanation import Explanation, Way, explain, spread
+from thalweg.trees.picture import compared
 
 PRESETS: dict[str, dict[str, Any]] = {
     "default": {"bound": "lcb", "leaf": "adaptive"},
@@ -111,6 +113,23 @@ class McDiarmidTree(Classifier):
         X, schema = self._one_row(x, learning=False)
         steps = self._trees.path(0, X[0]) if self._started else []
         return [(schema.names[f], threshold, right) for f, threshold, right in steps]
+
+    def explain_one(self, x: Any) -> Explanation:
+        """Say why: the tests on the record's way, and what each feature added to the probability of each class.
+
+        >>> X = np.arange(400.0).reshape(-1, 1)
+        >>> tree = McDiarmidTree().partial_fit(X[::-1] % 7, X[::-1, 0] % 7 > 3)
+        >>> print(tree.explain_one([5.0]).rules[0])
+        x0 > 3: True (100%)
+        """
+        if not self._started or self._schema is None:
+            raise ValueError("the tree has not seen a row yet: nothing to look at")
+        X, proba = self._one_row(x, learning=False)[0], self.predict_proba_one(x)
+        path, weights = self._trees.nodes_to(0, X[0]), self._trees.class_weights(0)
+        names, sides = self._schema.names, range(len(proba))
+        tests = [(f, compared(names[f], right, threshold)) for f, threshold, right in self._trees.path(0, X[0])]
+        shares = [spread(weights[i], sides) for i in path]
+        return explain(self._schema, proba, [Way(path, tests, shares, np.array([*proba.values()]), 1.0)])
 
     # -- what a learner writes ----------------------------------------------------------------------------------------
 

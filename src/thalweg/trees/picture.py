@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from thalweg.core.labels import Labels
 from thalweg.core.schema import Feature, Schema
-from thalweg.trees.pool import Pool
+from thalweg.trees.explanation import Explanation, Way, explain, way_down
 from thalweg.trees.tables_jit import IDLE, LEAF, arity
+from thalweg.trees.tree import Tree
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class View:
         code, t = int(self.nodes[i]["feature"]), float(self.nodes[i]["threshold"])
         feature = self.feature(i)
         if code >= 0:
-            return f"{feature.name} {'≤' if branch == 0 else '>'} {t:.{digits}g}"
+            return compared(feature.name, branch > 0, t, digits)
         values = feature.values or ()
         v = int(t) if t >= 0 else branch
         word = values[v] if v < len(values) else f"value {v}"
@@ -81,15 +81,10 @@ class View:
         return max(depth for _, depth, *_ in self.walk())
 
 
-class Pictured:
+class Pictured(Tree):
     """How a learner that is one tree shows it: what ``HoeffdingTree`` and its relatives have in common."""
 
     __slots__ = ()
-
-    _pool: Pool
-    _schema: Schema | None
-    _labels: Labels
-    _started: bool
 
     def describe(self, max_depth: int | None = None) -> str:
         """Write the tree as text: a line for each test and each leaf.
@@ -119,10 +114,32 @@ class Pictured:
         """Tests on the longest path from the root to a leaf."""
         return self._view().depth
 
+    def explain_one(self, x: Any) -> Explanation:
+        """Say why: the tests on the record's way, and what each feature added to the probability of each class.
+
+        >>> from thalweg import SEA, HoeffdingTree
+        >>> chunk = SEA(seed=1, noise=0.0).read(20_000)
+        >>> why = HoeffdingTree(leaf="majority").partial_fit(chunk.X, chunk.y).explain_one({"x0": 1, "x1": 9, "x2": 5})
+        >>> why.label, list(why.contributions)
+        (1, ['x1', 'x0'])
+        """
+        view, proba = self._view(), self.predict_proba_one(x)
+        X, _ = self._one_row(x, learning=False)
+        return explain(view.schema, proba, self._ways(view, X, range(len(proba))))
+
+    def _ways(self, view: View, X: NDArray[np.float64], sides: range) -> list[Way]:
+        """The ways of row 0 down to the leaves that answer; sides: the classes."""
+        return [way_down(view, self._pool, X, sides, 1.0)]
+
     def _view(self) -> View:
         if not self._started or self._schema is None:
             raise ValueError("the tree has not seen a row yet: nothing to look at")
         return View(self._pool.nodes, self._pool.tally, 0, self._schema, self._labels.values)
+
+
+def compared(name: str, above: bool, threshold: float, digits: int = 6) -> str:
+    """Say on which side of a threshold a value lies."""
+    return f"{name} {'>' if above else '≤'} {threshold:.{digits}g}"
 
 
 def describe(view: View, max_depth: int | None = None) -> str:
