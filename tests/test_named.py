@@ -55,3 +55,8 @@ def test_what_a_seed_changes(tmp_path: Path) -> None:
 def test_endless() -> None:
     assert named.is_endless(thalweg.SEA())
     assert not named.is_endless(thalweg.SEA(limit=10))
+    assert not named.is_endless(thalweg.DriftStream(*_two_short_streams(), position=5))
+
+
+def _two_short_streams() -> list[thalweg.ArrayStream]:
+    return [thalweg.ArrayStream([[0.0], [1.0]] * 10, [0, 1] * 10) for _ in range(2)]

@@ -96,10 +96,8 @@ def open_stream(text: str, *, seed: int | None = None, target: str | None = None
 
 
 def is_endless(stream: "Stream") -> bool:
-    """Does the stream go on for ever? A file ends, though how many rows it has is not known before it is read."""
-    from thalweg.streams.blocks import BlockStream
-
-    return getattr(stream, "rows", 0) is None and not isinstance(stream, BlockStream)
+    """Is it known that the stream goes on for ever? One that does not say so may end."""
+    return bool(getattr(stream, "endless", False))
 
 
 def _known() -> dict[str, registry.Entry]:

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from tiny_stream import Moving, TinyStream, rows
 
+from thalweg import SEA, ArrayStream, DriftStream, Imbalance, LabelNoise, RecurringDrift
 from thalweg.baselines.majority import MajorityClass
 from thalweg.baselines.no_change import NoChange
 from thalweg.core.chunk import Chunk
@@ -116,6 +117,36 @@ def test_baselines_have_no_kappa_against_themselves():
     # the rule behind kappa_m may name class 0 before any label; the learner may not
     assert majority.final["kappa_m"] == pytest.approx(0.0, abs=0.003)
     assert (no_change.learner, majority.stream) == ("NoChange", "TinyStream")
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda limit=None: SEA(limit=limit),
+        lambda limit=None: DriftStream(SEA(), SEA(function=2), 100, limit=limit),
+        lambda limit=None: RecurringDrift([SEA(), LabelNoise(SEA(function=2))], 100, limit=limit),
+        lambda limit=None: LabelNoise(DriftStream(SEA(), SEA(function=2), 100), limit=limit),
+        lambda limit=None: Imbalance(SEA(), (1.0, 0.5), limit=limit),
+    ],
+)
+def test_a_stream_that_never_ends_needs_an_end(make):
+    assert make().endless
+    assert not make(100).endless
+    with pytest.raises(
+        ValueError, match="limit or seconds must be given for a stream that never ends, got neither for"
+    ):
+        prequential(make(), MajorityClass())
+    assert prequential(make(), MajorityClass(), limit=50).stopped == "limit"
+    assert prequential(make(), MajorityClass(), seconds=1e-9).stopped == "seconds"
+    assert prequential(make(100), MajorityClass()).stopped == "end"
+
+
+def test_a_stream_that_does_not_say_whether_it_ends_is_read_to_its_end():
+    X, y, _ = rows(100)
+    assert not hasattr(TinyStream(X, y), "endless")
+    assert prequential(TinyStream(X, y), Moving()).stopped == "end"
+    assert not ArrayStream(X, y).endless
+    assert not DriftStream(SEA(limit=10), SEA(), 5).endless
 
 
 def test_limit_every_and_the_last_report():

@@ -61,7 +61,8 @@ def prequential(
     """Run a learner through a stream: each row is predicted, scored and then learned.
 
     stream: read from where it is. learner: goes on from what it knows, and has learned the rows afterwards.
-    limit: stop after so many rows. every: rows between two reports. window: rows of the windowed metrics.
+    limit: stop after so many rows; a stream that never ends (``stream.endless``) needs it, or seconds.
+    every: rows between two reports. window: rows of the windowed metrics.
     metrics: names from ``METRICS``; accuracy and kappa are always there.
     delay: when a row is learned. 0: at once; n: right after the row n rows later has been predicted; "time": before
     the first row whose time is not before the label_time of this one. Every row is scored on arrival. Rows whose label
@@ -92,6 +93,10 @@ def prequential(
     if seconds is not None:
         params.number("seconds", seconds, above=0.0)
     params.flag("resume", resume)
+    if limit is None and seconds is None and getattr(stream, "endless", False):
+        raise ValueError(
+            f"limit or seconds must be given for a stream that never ends, got neither for {shown(stream)}"
+        )
     _check_checkpoint(checkpoint, stream, resume)
     if not isinstance(metrics, Iterable):
         raise TypeError(f"metrics must be names of metrics, got {shown(metrics)}")

@@ -14,6 +14,7 @@ from thalweg.streams.draw_jit import sown
 from thalweg.streams.drift_jit import choose
 from thalweg.streams.nested import (
     Confluence,
+    all_endless,
     all_sparse,
     changes,
     is_stream,
@@ -100,6 +101,11 @@ class DriftStream(Source):
         after = {position + d: w for d, w in changes(self.new).items()}
         every = before | after | {position: self.width if self.alpha is None else self._span}
         return {d: every[d] for d in sorted(every) if self._limit is None or d < self._limit}
+
+    @property
+    def endless(self) -> bool:
+        """Has it no limit, and neither of the two streams an end?"""
+        return self._limit is None and all_endless((self.old, self.new))
 
     def _start(self) -> None:
         self._random = sown(self.seed, java=self.rng == "java")

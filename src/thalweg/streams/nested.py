@@ -13,6 +13,11 @@ from thalweg.core.protocols import State, Stream
 from thalweg.core.schema import Schema, Value
 
 
+def all_endless(streams: Sequence[Stream]) -> bool:
+    """Is it known of each that it never ends? A stream that does not say so may end."""
+    return all(getattr(stream, "endless", False) for stream in streams)
+
+
 def is_stream(name: str, stream: Any) -> None:
     """Refuse anything but a stream."""
     if not isinstance(stream, Stream) or isinstance(stream, type):

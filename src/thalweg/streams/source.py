@@ -67,6 +67,11 @@ class Source(ABC):
         """How many records there are from the start to the end; None: endless, or not known before it is read."""
         return self._limit
 
+    @property
+    def endless(self) -> bool:
+        """Is it known that the stream never ends?"""
+        return False
+
     # -- reading ------------------------------------------------------------------------------------------------------
 
     @property
@@ -179,6 +184,20 @@ class Source(ABC):
             elif value is not p.default and value != p.default:
                 parts.append(f"{p.name}={value!r}")
         return f"{type(self).__name__}({', '.join(parts)})"
+
+
+class Generator(Source):
+    """A stream that makes its records by a rule and by chance: without a limit it never ends.
+
+    >>> from thalweg import SEA
+    >>> SEA().endless, SEA(limit=1_000).endless
+    (True, False)
+    """
+
+    @property
+    def endless(self) -> bool:
+        """Has it no limit?"""
+        return self._limit is None
 
 
 def csr(X: NDArray[np.float64]) -> Any:

@@ -9,7 +9,7 @@ from thalweg.core.params import choice, flag, number, shown, whole
 from thalweg.core.protocols import State
 from thalweg.core.schema import Schema
 from thalweg.jit.random import seeded
-from thalweg.streams.source import Source
+from thalweg.streams.source import Generator
 from thalweg.tensors import sim_tensor_jit as jit
 from thalweg.tensors.forms import LARGEST_DENSE, CPTensors, Floats, Ints
 
@@ -18,7 +18,7 @@ LEAST_FACTOR, MOST_FACTOR = 1.2, 1.8
 
 
 @final
-class SimTensor(Source):
+class SimTensor(Generator):
     """Tensors of CP rank r; the entries of their factors are Gamma(shape, 1), the shape tells the class.
 
     order: modes. size: of each mode. rank: r. drift: "none", "gradual", "incremental" or "sudden".

@@ -10,7 +10,7 @@ from thalweg.core.protocols import State
 from thalweg.core.schema import Feature, Schema
 from thalweg.streams.draw_jit import sown
 from thalweg.streams.generators.agrawal_jit import fill
-from thalweg.streams.source import Source
+from thalweg.streams.source import Generator
 
 SCHEMA = Schema(
     (
@@ -29,7 +29,7 @@ SCHEMA = Schema(
 
 
 @final
-class Agrawal(Source):
+class Agrawal(Generator):
     """Six numeric and three nominal features of a person; one of ten functions says who gets a loan (class 0).
 
     function: 1 to 10. perturbation: share of its range by which a numeric value moves after the label is given.

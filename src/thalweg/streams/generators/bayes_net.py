@@ -12,13 +12,13 @@ from thalweg.streams.draw_jit import sown
 from thalweg.streams.generators.bayes_net_fit import learned
 from thalweg.streams.generators.bayes_net_jit import fill
 from thalweg.streams.nested import codes_of, is_dense, is_stream
-from thalweg.streams.source import Source
+from thalweg.streams.source import Generator
 
 _BLOCK = 8192
 
 
 @final
-class BayesNetStream(Source):
+class BayesNetStream(Generator):
     """Records drawn from a Bayesian network that is learned from a stream: "BNG-like".
 
     The class comes first; each feature depends on the class and on one other feature, so that the tree of features

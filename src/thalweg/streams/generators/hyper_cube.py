@@ -10,11 +10,11 @@ from thalweg.core.protocols import State
 from thalweg.core.schema import Schema
 from thalweg.streams.draw_jit import sown
 from thalweg.streams.generators.hyper_cube_jit import fill
-from thalweg.streams.source import Source, regular
+from thalweg.streams.source import Generator, regular
 
 
 @final
-class HyperCube(Source):
+class HyperCube(Generator):
     """Class 1, abnormal, inside a cube, class 0 outside of it, features uniform in [0, 1); now and then the cube moves.
 
     features: how many. width: of the cube, which starts in the middle. inside: share of records that are drawn

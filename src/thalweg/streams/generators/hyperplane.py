@@ -10,13 +10,13 @@ from thalweg.core.protocols import State
 from thalweg.core.schema import Schema
 from thalweg.streams.draw_jit import sown
 from thalweg.streams.generators.hyperplane_jit import build, fill
-from thalweg.streams.source import Source
+from thalweg.streams.source import Generator
 
 _MOST = 10_000_000
 
 
 @final
-class Hyperplane(Source):
+class Hyperplane(Generator):
     """Class 1 where Σ wᵢxᵢ ≥ ½ Σ wᵢ, features uniform in [0, 1); the first weights change after each record.
 
     features: how many. drifting: how many weights change. magnitude: by how much. noise: share of flipped labels.

@@ -10,7 +10,7 @@ from thalweg.core.protocols import State
 from thalweg.core.schema import Feature, Schema
 from thalweg.streams.draw_jit import sown
 from thalweg.streams.generators.led_jit import fill
-from thalweg.streams.source import Source
+from thalweg.streams.source import Generator
 
 DIGITS = ("1110111", "0010010", "1011101", "1011011", "0111010", "1101011", "1101111", "1010010", "1111111", "1111011")
 """Which segments are lit: top, upper left, upper right, middle, lower left, lower right, bottom."""
@@ -19,7 +19,7 @@ _SEGMENTS = np.array([[int(lit) for lit in digit] for digit in DIGITS])
 
 
 @final
-class LED(Source):
+class LED(Generator):
     """Ten classes, the digits; seven binary features, the segments, each inverted with the probability ``noise``.
 
     irrelevant: 17 further features that are fair coins. drifting: so many segments, from the first, change places

@@ -11,7 +11,7 @@ from thalweg.core.schema import Feature, Schema
 from thalweg.streams.draw_jit import sown
 from thalweg.streams.generators.mixed_jit import fill
 from thalweg.streams.generators.sine_jit import prepare
-from thalweg.streams.source import Source
+from thalweg.streams.source import Generator
 
 SCHEMA = Schema(
     (Feature("v", values=(0, 1)), Feature("w", values=(0, 1)), Feature("x"), Feature("y")),
@@ -20,7 +20,7 @@ SCHEMA = Schema(
 
 
 @final
-class Mixed(Source):
+class Mixed(Generator):
     """Class 0 where at least two of these hold: v, w, y < 0.5 + 0.3 sin 3πx; all drawn uniformly.
 
     function: 1, or 2 with the classes exchanged. balance: classes take turns. rng: "splitmix", or "java" for MOA's

@@ -10,13 +10,13 @@ from thalweg.core.protocols import State
 from thalweg.core.schema import Feature, Schema
 from thalweg.streams.draw_jit import sown
 from thalweg.streams.generators.random_tree_jit import fill, grow
-from thalweg.streams.source import Source
+from thalweg.streams.source import Generator
 
 _MOST_NODES = 1 << 22
 
 
 @final
-class RandomTree(Source):
+class RandomTree(Generator):
     """Nominal and numeric features, drawn uniformly; the class is that of the leaf they lead to. No noise.
 
     nominals, numerics: how many features of each kind. values: of a nominal feature. classes: how many; a class

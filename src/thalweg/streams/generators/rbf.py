@@ -10,13 +10,13 @@ from thalweg.core.protocols import State
 from thalweg.core.schema import Schema
 from thalweg.streams.draw_jit import sown
 from thalweg.streams.generators.rbf_jit import aim, build, fill
-from thalweg.streams.source import Source
+from thalweg.streams.source import Generator
 
 _MOST = 10_000_000  # numbers in a table
 
 
 @final
-class RandomRBF(Source):
+class RandomRBF(Generator):
     """Each record lies in a random direction from a centroid, chosen by weight, and has the centroid's class.
 
     classes, features, centroids: how many. speed: how far a drifting centroid moves before each record, in a fixed

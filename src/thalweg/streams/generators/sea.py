@@ -10,13 +10,13 @@ from thalweg.core.protocols import State
 from thalweg.core.schema import Schema
 from thalweg.streams.draw_jit import sown
 from thalweg.streams.generators.sea_jit import fill
-from thalweg.streams.source import Source
+from thalweg.streams.source import Generator
 
 THRESHOLDS = (8.0, 9.0, 7.0, 9.5)
 
 
 @final
-class SEA(Source):
+class SEA(Generator):
     """Class 0 where x0 + x1 ≤ θ, three features uniform in [0, 10), the third says nothing; labels flipped by noise.
 
     function: 1 to 4, θ = 8, 9, 7, 9.5. noise: share of flipped labels. balance: classes take turns (before noise).

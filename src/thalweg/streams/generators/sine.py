@@ -10,11 +10,11 @@ from thalweg.core.protocols import State
 from thalweg.core.schema import Schema
 from thalweg.streams.draw_jit import sown
 from thalweg.streams.generators.sine_jit import fill, prepare
-from thalweg.streams.source import Source
+from thalweg.streams.source import Generator
 
 
 @final
-class Sine(Source):
+class Sine(Generator):
     """Class 0 below a curve, features uniform in [0, 1): the point's two coordinates, and two that say nothing.
 
     function: 1: below sin x, 2: the same with the classes exchanged, 3: below 0.5 + 0.3 sin 3πx, 4: exchanged.

@@ -10,7 +10,7 @@ from thalweg.core.protocols import State
 from thalweg.core.schema import Feature, Schema
 from thalweg.streams.draw_jit import sown
 from thalweg.streams.generators.stagger_jit import fill
-from thalweg.streams.source import Source
+from thalweg.streams.source import Generator
 
 SCHEMA = Schema(
     (
@@ -23,7 +23,7 @@ SCHEMA = Schema(
 
 
 @final
-class STAGGER(Source):
+class STAGGER(Generator):
     """Class 1 where a rule holds for three nominal features, each drawn uniformly.
 
     function: 1: small and red, 2: green or circle, 3: medium or large (shares 1/9, 5/9, 2/3). balance: classes take

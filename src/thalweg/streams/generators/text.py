@@ -11,11 +11,11 @@ from thalweg.core.protocols import State
 from thalweg.core.schema import Schema
 from thalweg.streams.draw_jit import sown
 from thalweg.streams.generators.text_jit import build, fill, fill_sparse, prepare
-from thalweg.streams.source import Source
+from thalweg.streams.source import Generator
 
 
 @final
-class Text(Source):
+class Text(Generator):
     """Messages of about 15 words, feature i is 1 where word i occurs; class 0 where the positive words prevail.
 
     words: how many there are; the share of the i-th goes with i^-1.5, a tenth of them are positive, a tenth negative.

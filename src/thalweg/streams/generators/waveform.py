@@ -10,13 +10,13 @@ from thalweg.core.protocols import State
 from thalweg.core.schema import Schema
 from thalweg.streams.draw_jit import sown
 from thalweg.streams.generators.waveform_jit import fill
-from thalweg.streams.source import Source
+from thalweg.streams.source import Generator
 
 _WAVES = np.array([[max(0.0, 6.0 - abs(i - centre)) for i in range(21)] for centre in (6, 14, 10)])
 
 
 @final
-class Waveform(Source):
+class Waveform(Generator):
     """Three classes, the three pairs of triangles; 21 features, the points of the mixture, each plus N(0, 1).
 
     noise: 19 further features that are N(0, 1) and nothing else. Nobody is right more often than 86 % of the time.

@@ -10,7 +10,17 @@ from thalweg.core.params import whole
 from thalweg.core.protocols import State, Stream
 from thalweg.core.schema import Schema
 from thalweg.streams.draw_jit import sown
-from thalweg.streams.nested import changes, codes_of, is_sparse, is_stream, known_classes, part, prefixed, take
+from thalweg.streams.nested import (
+    all_endless,
+    changes,
+    codes_of,
+    is_sparse,
+    is_stream,
+    known_classes,
+    part,
+    prefixed,
+    take,
+)
 from thalweg.streams.source import Source
 
 _BLOCK = 1024
@@ -64,6 +74,11 @@ class Around(Source):
         """How many records there are: as many as the other stream has, up to the limit."""
         counts = [n for n in (self._limit, getattr(self.stream, "rows", None)) if n is not None]
         return min(counts) if counts else None
+
+    @property
+    def endless(self) -> bool:
+        """Has it no limit, and the other stream no end?"""
+        return self._limit is None and all_endless((self.stream,))
 
     def _start(self) -> None:
         self._random = sown(self.seed, java=False)

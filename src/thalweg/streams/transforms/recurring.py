@@ -13,6 +13,7 @@ from thalweg.core.schema import Schema
 from thalweg.streams.draw_jit import sown
 from thalweg.streams.nested import (
     Confluence,
+    all_endless,
     all_sparse,
     is_stream,
     part,
@@ -64,6 +65,11 @@ class RecurringDrift(Source):
     def schema(self) -> Schema:
         """The schema of all concepts."""
         return self.concepts[0].schema
+
+    @property
+    def endless(self) -> bool:
+        """Has it no limit, and none of the concepts an end?"""
+        return self._limit is None and all_endless(self.concepts)
 
     @property
     def drifts(self) -> tuple[int, ...]:
