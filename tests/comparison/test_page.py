@@ -67,7 +67,7 @@ def test_it_says_everything(page: Path) -> None:
     text = page.read_text("utf-8")
     for words in (
         "Ranks and tests", "critical difference", "Friedman", "Iman–Davenport", "Nemenyi", "Shaffer p", "Wilcoxon p",
-        "Average ranks and bootstrap intervals", "95 % interval", "Accuracy and costs", "rows per CPU second",
+        "Average ranks and bootstrap intervals", "95 % of mean", "Accuracy and costs", "rows per CPU second",
         "Over time, stream by stream", "Costs", "mixed &amp; more", "NB &lt;fast&gt;", "How it was made",
         "thalweg compare", "MemoryError: none &lt;left&gt;", "1 run failed", "NumPy", "Numba", "Machine",
         "<dt>Seeds</dt><dd>1, 2</dd>",

@@ -24,7 +24,7 @@ def test_a_control_is_compared_with_each_of_the_others(against_arf):
         against_arf.verdict()
     )
     assert [row[0] for row in against_arf.control_table().rows] == ["SDF(0.7)", "SDF", "SRP", "LB", "OSB", "ODL"]
-    assert against_arf.table().head[4] == "to the control"
+    assert against_arf.table().title.endswith("gap of the means to ARF")
     written = json.loads(json.dumps(against_arf.to_dict()))
     assert written["control"] == "ARF"
     assert written["bonferroni_dunn"] == p
@@ -38,6 +38,17 @@ def test_without_a_control_there_is_none():
         ranking.against_control()
     with pytest.raises(ValueError, match="control must be one of tree, forest, got 'bush'"):
         Ranking(["tree", "forest"], [[1, 2], [1, 2]], control="bush")
+
+
+def test_the_table_has_a_name_for_each_column_and_fits_a_terminal():
+    rng = np.random.default_rng(1)
+    table = Ranking(["hoeffding-tree", "naive-bayes", "arf"], rng.random((6, 3))).table()
+    assert len(set(table.head)) == len(table.head)
+    assert len(table.parts(80)) == len(table.parts(1_000))  # not cut in two
+    assert max(map(len, str(table).splitlines()[:-1])) <= 80
+    for row in table.rows:
+        low, high = map(float, row[3].split(" … "))
+        assert low <= float(row[2]) <= high
 
 
 def test_two_learners_get_the_sharper_test():

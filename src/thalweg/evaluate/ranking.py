@@ -166,16 +166,16 @@ class Ranking(Tabled):
         return f"{self.control}: {'; '.join(told)} (Bonferroni–Dunn, {self.control_difference:.2f} ranks)"
 
     def table(self) -> Table:
-        """Tabulate mean ranks, mean scores and their intervals, best first."""
+        """Tabulate mean ranks, mean scores and their gaps to the best or the control, with 95 % intervals."""
         rows = []
         for i in self.order:
             own, gap = self.interval(i), self.interval(i, self.reference)
-            apart = ("", "") if i == self.reference else (f"{gap.mean:+.4f}", f"{gap.low:+.4f} … {gap.high:+.4f}")
-            spread = f"{own.low:.4f} … {own.high:.4f}"
+            apart = ("", "") if i == self.reference else (f"{gap.mean:+.4f}", f"{gap.low:+.3f} … {gap.high:+.3f}")
+            spread = f"{own.low:.3f} … {own.high:.3f}"
             rows.append((self.learners[i], f"{self.ranks[i]:.2f}", f"{own.mean:.4f}", spread, *apart))
-        to = "to the best" if self.control is None else "to the control"
-        head = ("learner", "rank", "mean", "95 % interval", to, "95 % interval")
-        return Table(head, rows, title="Average ranks", notes=[self.verdict()])
+        head = ("learner", "rank", "mean", "95 % of mean", "gap", "95 % of gap")
+        title = f"Average ranks, and the gap of the means to {self.learners[self.reference]}"
+        return Table(head, rows, title=title, notes=[self.verdict()])
 
     def control_table(self) -> Table:
         """Tabulate all learners against the control: Bonferroni–Dunn, and Wilcoxon unadjusted."""
