@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from growing import by_appearance, check_leaves, declared, follow, mixed_stream, numeric_stream, structure
+from growing import by_appearance, check_leaves, declared, follow, mixed_stream, numeric_stream, structure, tree_stream
 
 from thalweg import HoeffdingTree
 from twins.hoeffding import SlowHoeffdingTree
@@ -89,3 +89,21 @@ def test_no_features_at_all():
         tree.learn_one({"x": float(r % 2) + 0.01 * (r % 7)}, "ab"[r % 2])
     assert tree.predict_one({"x": 0.0}) == "a"
     assert tree.predict_one({"x": 1.0}) == "b"
+
+
+def test_what_a_leaf_was_born_with_is_all_that_its_children_do_not_get():
+    X, y = tree_stream(3, 6_000)
+    tree = HoeffdingTree(grace_period=50, tau=0.2, leaf="majority")
+    born, lost = {(): 0.0}, 0.0  # by the branches on the way: nodes move when tables grow
+    for r in range(len(X)):
+        tree.learn_one(X[r], int(y[r]))
+        view, ways = tree._view(), {}
+        for i, _, parent, branch in view.walk():
+            ways[i] = (*ways[parent], branch) if parent >= 0 else ()
+            if ways[i] not in born:  # its parent has just split
+                born[ways[i]] = float(view.tally[i, 0])
+                lost += born[ways[parent]] if branch == 0 else 0.0
+    ends = [i for i, *_ in view.walk() if view.is_leaf(i)]
+    assert lost > 500.0
+    assert tree.describe().startswith("6,000 rows")
+    assert view.tally[ends, 0].sum() == pytest.approx(6_000 - lost)
