@@ -181,6 +181,70 @@ def test_a_bad_line_is_named(run: Run, tmp_path: Path, lines: list[str], sentenc
     assert (code, out, err) == (2, "", f"thalweg: {sentence.format(path)}\n")
 
 
+def coloured(tmp_path: Path, learner: thalweg.Classifier) -> Path:
+    """A saved model of sizes and colours."""
+    sizes = pa.table({"size": [1.0, 2.0, 1.1, 2.1] * 20, "colour": ["red", "blue"] * 40})
+    thalweg.save(learner.partial_fit(sizes, ["a", "b"] * 40), tmp_path / "m.safetensors")
+    return tmp_path / "m.safetensors"
+
+
+BAD = "size,colour\n1,red\nx,red\n\n2,blue\n2\n2,blue,3\n1,red\n"
+
+
+@pytest.mark.parametrize("kind", ["-", "bad.csv"])
+def test_bad_lines_are_reported_and_have_an_empty_answer(
+    run: Run, tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model, data = coloured(tmp_path, thalweg.NaiveBayes()), kind
+    if kind == "-":
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(BAD.encode())))
+    else:
+        data = str(tmp_path / kind)
+        Path(data).write_text(BAD, "utf-8")
+    where = "standard input" if kind == "-" else data
+    code, out, err = run("predict", model, data, "--on-bad-row", "skip")
+    assert (code, out) == (0, "prediction\na\n\nb\n\n\na\n")
+    assert err.splitlines() == [
+        f"thalweg: line 3 of {where} must hold a number for feature 'size', got 'x'",
+        f"thalweg: line 6 of {where} must have 2 values, as the header has, got 1",
+        f"thalweg: line 7 of {where} must have 2 values, as the header has, got 3",
+    ]
+
+
+def test_records_that_the_model_refuses_have_no_answer(run: Run, tmp_path: Path) -> None:
+    model, data = coloured(tmp_path, thalweg.McDiarmidTree(window=10)), tmp_path / "gaps.csv"
+    data.write_text("size,colour\n1,red\n,red\n2,blue\n1,\nx,red\n1,red\n", "utf-8")
+    assert run("predict", model, data, "--proba")[0] == 2
+    out = tmp_path / "answers.parquet"
+    for words in ((), ("--out", out)):
+        code, said, err = run("predict", model, data, "--proba", "--on-bad-row", "skip", *words)
+        assert code == 0
+        assert [line.split(":")[1].split(" of ")[0] for line in err.splitlines()] == [
+            " line 6",
+            " record 2",
+            " record 4",
+        ]
+        if not words:
+            lines = said.splitlines()
+            assert [line.split(",")[0] for line in lines] == ["prediction", "a", "", "b", "", "", "a"]
+            assert lines[2] == ",,"
+    answers = pq.read_table(out)
+    assert answers["prediction"].to_pylist() == ["a", None, "b", None, None, "a"]
+    assert answers["p(b)"].null_count == 3
+    code, said, _ = run("predict", model, data, "--on-bad-row", "skip", "--limit", 5)
+    assert len(said.splitlines()) == 6
+
+
+def test_other_words_for_bad_rows_are_refused(run: Run, model: Path) -> None:
+    for words, sentence in (
+        (("-", "--on-bad-row", "stop"), "--on-bad-row must be one of 'raise', 'skip', got 'stop'"),
+        (("agrawal", "--on-bad-row", "skip"), "--on-bad-row skip needs records with named columns and no --target"),
+    ):
+        code, out, err = run("predict", model, *words)
+        assert (code, out) == (2, "")
+        assert sentence in err
+
+
 def test_a_header_without_records_has_no_answers(run: Run, model: Path, tmp_path: Path) -> None:
     path = tmp_path / "none.csv"
     arrow_csv.write_csv(table(1).slice(0, 0), path)

@@ -259,6 +259,9 @@ def predict(
     format: Annotated[
         str | None, typer.Option(help="What standard input holds: csv (by default), tsv or jsonl.")
     ] = None,
+    on_bad_row: Annotated[
+        str, typer.Option(help="A bad record: raise (the run ends) or skip (it is reported; its line is empty).")
+    ] = "raise",
 ) -> None:
     """Write what a saved model says about each record of a stream; nothing is learned."""
     from rich.progress import Progress as Bars
@@ -266,15 +269,23 @@ def predict(
     from thalweg.serve.answers import is_table, some_rows, stream_records, table_records, write_answers
     from thalweg.snapshot import load
 
+    params.choice("--on-bad-row", on_bad_row, ("raise", "skip"))
     _check_paths(None, None, out)
     learner, text = load(model), _input(data, format)
     if not hasattr(learner, "predict_proba"):
         raise ValueError(f"{model} must hold a learner, it holds a {type(learner).__name__}")
     if out is None:
         _standard_output_is_data()
-    total = limit
+    console, total = _errors(), limit
+
+    def report(reason: str) -> None:
+        console.print(f"thalweg: {reason}", markup=False, highlight=False, soft_wrap=True)
+
+    on_bad = None if on_bad_row == "raise" else report
     if is_table(text) and target is None and learner.schema is not None:
-        records = some_rows(table_records(text, learner.schema), limit)
+        records = some_rows(table_records(text, learner.schema, on_bad), limit)
+    elif on_bad is not None:
+        raise ValueError(f"--on-bad-row skip needs records with named columns and no --target, got {data!r}")
     else:
         source = open_stream(text, seed=seed, target=target)
         if limit is None and is_endless(source):
@@ -282,12 +293,12 @@ def predict(
         known = getattr(source, "rows", None)
         total = min(limit or known, known) if known else limit
         records = stream_records(source, learner.schema, limit)
-    console = _errors()
     with Bars(console=console, disable=not console.is_terminal, transient=out is None) as bars:
         task = bars.add_task(data, total=total)
         done = write_answers(
-            learner, records, out, proba=proba, on_progress=lambda done: bars.update(task, completed=done)
-        )
+            learner, records, out, proba=proba, on_progress=lambda done: bars.update(task, completed=done),
+            on_bad=on_bad,
+        )  # fmt: skip
     if out is not None:
         print(f"written: {out}, {done:,} rows")
 

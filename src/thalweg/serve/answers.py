@@ -26,12 +26,15 @@ _PACKED = (".gz", ".bz2", ".zst", ".lz4")
 
 def write_answers(
     model: Any, records: Iterable[Any], out: str | os.PathLike[str] | None = None, *, proba: bool = False,
-    on_progress: Callable[[int], None] | None = None,
+    on_progress: Callable[[int], None] | None = None, on_bad: Callable[[str], None] | None = None,
 ) -> int:  # fmt: skip
     """Write the predicted label of each record, one line or row for each; give how many there were.
 
-    records: arrays of rows, or Arrow tables, one after the other. out: a .csv or .parquet file, which appears under
-    its name when it is complete; None: standard output. proba: also the probability of each class.
+    records: arrays of rows, or Arrow tables, one after the other; None: a record that could not be read.
+    out: a .csv or .parquet file, which appears under its name when it is complete; None: standard output.
+    proba: also the probability of each class.
+    on_bad: is told why the model refuses a record; that one, and a None, is answered by an empty line, or a null.
+    Without it such a record is the end.
 
     >>> from thalweg import SEA, HoeffdingTree
     >>> chunk = SEA(seed=1).read(1_000)
@@ -43,19 +46,20 @@ def write_answers(
     2
     """
     if out is None:
-        return _write_csv(model, records, _flushed, proba, on_progress)
+        return _write_csv(model, _said(model, records, on_bad), _flushed, proba, on_progress)
     path = Path(out)
     if path.suffix.lower() not in ENDS:
         raise ValueError(f"out must end with {' or '.join(ENDS)}, got {os.fspath(out)!r}")
     if not path.resolve().parent.is_dir():
         raise FileNotFoundError(f"out must lie in a folder that exists, got {os.fspath(out)!r}")
+    answers = _said(model, records, on_bad)
     unfinished = path.with_name(path.name + ".unfinished")
     try:
         if path.suffix.lower() == ".parquet":
-            done = _write_parquet(model, records, unfinished, proba, on_progress)
+            done = _write_parquet(model, answers, unfinished, proba, on_progress)
         else:
             with unfinished.open("w", encoding="utf-8", newline="") as file:
-                done = _write_csv(model, records, file.write, proba, on_progress)
+                done = _write_csv(model, answers, file.write, proba, on_progress)
         unfinished.replace(path)
     finally:
         unfinished.unlink(missing_ok=True)
@@ -67,9 +71,32 @@ def _flushed(text: str) -> None:
     sys.stdout.flush()
 
 
-def _said(model: Any, X: Any) -> Any:
-    """The answers; sparse rows become dense for a model that does not take them."""
-    return model.predict_proba(X.toarray() if hasattr(X, "toarray") and not getattr(model, "sparse", False) else X)
+def _said(model: Any, records: Iterable[Any], on_bad: Callable[[str], None] | None) -> Iterator[Any]:
+    """The answers; NaN where there is none. Sparse rows become dense for a model that does not take them."""
+    none, done = np.full((1, len(model.classes_)), np.nan), 0
+
+    def ask(X: Any) -> Any:
+        return model.predict_proba(X.toarray() if hasattr(X, "toarray") and not getattr(model, "sparse", False) else X)
+
+    def sift(X: Any, first: int) -> Iterator[Any]:
+        """Ask for all at once; where the model refuses, for each half; a single record gets no answer."""
+        try:
+            yield ask(X)
+        except ValueError as error:
+            if on_bad is None:
+                raise
+            n = X.num_rows if hasattr(X, "num_rows") else X.shape[0]
+            if n == 1:
+                on_bad(f"record {first}: {error}")
+                yield none
+                return
+            yield from sift(X[: n // 2], first)
+            yield from sift(X[n // 2 :], first + n // 2)
+
+    for X in records:
+        said = none if X is None else np.concatenate(list(sift(X, done + 1)))
+        done += len(said)
+        yield said
 
 
 def _titles(model: Any, proba: bool) -> list[str]:
@@ -79,17 +106,18 @@ def _titles(model: Any, proba: bool) -> list[str]:
     return ["prediction", *(f"p({label})" for label in labels if proba)]
 
 
-def _write_csv(model: Any, records: Iterable[Any], write: Callable[[str], Any], proba: bool, told: Any) -> int:
+def _write_csv(model: Any, answers: Iterable[Any], write: Callable[[str], Any], proba: bool, told: Any) -> int:
     words = [csv_word(label) for label in model.classes_.tolist()]
-    header = ",".join(csv_word(title) for title in _titles(model, proba)) + "\n"
-    done = 0
-    for X in records:
-        said = _said(model, X)
+    titles = _titles(model, proba)
+    header, empty, done = ",".join(map(csv_word, titles)) + "\n", "," * (len(titles) - 1), 0
+    for said in answers:
         if not done:  # not before the first records are good
             write(header)
         lines = [words[c] for c in said.argmax(axis=1).tolist()]
         if proba:
             lines = [",".join([line, *map(repr, row)]) for line, row in zip(lines, said.tolist(), strict=True)]
+        for r in np.flatnonzero(_unanswered(said)).tolist():
+            lines[r] = empty
         write("".join(f"{line}\n" for line in lines))
         done += len(lines)
         if told is not None:
@@ -99,7 +127,11 @@ def _write_csv(model: Any, records: Iterable[Any], write: Callable[[str], Any], 
     return done
 
 
-def _write_parquet(model: Any, records: Iterable[Any], path: Path, proba: bool, told: Any) -> int:
+def _unanswered(said: Any) -> Any:
+    return np.isnan(said[:, 0])
+
+
+def _write_parquet(model: Any, answers: Iterable[Any], path: Path, proba: bool, told: Any) -> int:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -110,11 +142,11 @@ def _write_parquet(model: Any, records: Iterable[Any], path: Path, proba: bool, 
         labels, kind = [str(label) for label in labels], pa.string()
     fields = pa.schema([(t, pa.float64() if k else kind) for k, t in enumerate(titles)])
     with pq.ParquetWriter(path, fields) as writer:
-        for X in records:
-            said = _said(model, X)
-            columns = [pa.array([labels[c] for c in said.argmax(axis=1).tolist()], kind)]
+        for said in answers:
+            none = _unanswered(said)
+            columns = [pa.array([labels[c] for c in said.argmax(axis=1).tolist()], kind, mask=none)]
             if proba:
-                columns += [pa.array(np.ascontiguousarray(said[:, c])) for c in range(said.shape[1])]
+                columns += [pa.array(np.ascontiguousarray(said[:, c]), mask=none) for c in range(said.shape[1])]
             writer.write_table(pa.Table.from_arrays(columns, schema=fields))
             done += len(said)
             if told is not None:
@@ -154,8 +186,8 @@ def some_rows(records: Iterator[Any], limit: int | None) -> Iterator[Any]:
     """Give the first rows of all tables; None: all of them."""
     left = sys.maxsize if limit is None else limit
     for table in records if left else ():
-        yield table.slice(0, left)
-        left -= min(left, table.num_rows)
+        yield table if table is None else table.slice(0, left)
+        left -= 1 if table is None else min(left, table.num_rows)
         if not left:
             return
 
@@ -170,15 +202,18 @@ def _ending(text: str) -> str:
     return next((s for s in reversed(suffixes) if s not in _PACKED), "")
 
 
-def table_records(text: str, schema: Schema) -> Iterator[Any]:
-    """Give the columns of a file that a model with this schema knows, by name, as Arrow tables; others are left out."""
+def table_records(text: str, schema: Schema, on_bad: Callable[[str], None] | None = None) -> Iterator[Any]:
+    """Give the columns of a file that a model with this schema knows, by name, as Arrow tables; others are left out.
+
+    on_bad: is told why a line is bad, and None is given in its place.
+    """
     import pyarrow as pa
 
     where = _where(text)
     if text[:1] != "-" and not Path(text).exists():
         raise FileNotFoundError(f"{where} does not exist")
     try:
-        yield from _columns(text, schema) if _ending(text) in _COLUMNS else _texts(text, schema)
+        yield from _columns(text, schema) if _ending(text) in _COLUMNS else _texts(text, schema, on_bad)
     except (pa.ArrowException, OSError) as error:
         raise ValueError(f"{where} cannot be read: {error}") from None
 
@@ -195,12 +230,12 @@ def _columns(text: str, schema: Schema) -> Iterator[Any]:
             yield pa.Table.from_batches([batch])
 
 
-def _texts(text: str, schema: Schema) -> Iterator[Any]:
+def _texts(text: str, schema: Schema, on_bad: Callable[[str], None] | None) -> Iterator[Any]:
     ending = text[1:] if text[:1] == "-" else _ending(text)
     known = partial(_known, schema=schema, text=text)
-    for table in text_tables(text, _where(text), _TEXT.get(ending, ","), schema, known):
-        for a in range(0, table.num_rows, ROWS):
-            yield table.slice(a, ROWS)
+    for table in text_tables(text, _where(text), _TEXT.get(ending, ","), schema, known, on_bad):
+        for a in range(0, 1 if table is None else table.num_rows, ROWS):
+            yield table if table is None else table.slice(a, ROWS)
 
 
 def _where(text: str) -> str:

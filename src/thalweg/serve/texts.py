@@ -17,12 +17,14 @@ _RAGGED = re.compile(r"Expected (\d+) columns, got (\d+)")
 
 
 def text_tables(
-    text: str, where: str, delimiter: str, schema: Schema, known: Callable[[list[str]], list[str]]
-) -> Iterator[Any]:
+    text: str, where: str, delimiter: str, schema: Schema, known: Callable[[list[str]], list[str]],
+    on_bad: Callable[[str], None] | None = None,
+) -> Iterator[Any]:  # fmt: skip
     """Give Arrow tables of the columns that ``known`` takes of the header.
 
     text: a file, or - and what it holds for standard input. Of standard input a line that has come is given at once:
-    whoever writes it may be waiting for the answer.
+    whoever writes it may be waiting for the answer. on_bad: is told why a line is bad, and None is given in its place;
+    without it a bad line is the end.
     """
     import pyarrow as pa
 
@@ -37,10 +39,13 @@ def text_tables(
     for block in chain([rest], blocks):
         if block.strip():  # blank lines are no records
             try:
-                table = parse(block)
+                tables = [parse(block)]
             except pa.ArrowInvalid as error:
-                raise ValueError(_reason(block, parse, titles, line, where) or f"{where}: {error}") from None
-            yield table
+                lines = [(n, record) for n, record in enumerate(block.split(b"\n"), line) if record.strip()]
+                tables = _sift(lines, parse, titles, where, on_bad)
+                if on_bad is None:  # each line by itself is good
+                    raise ValueError(f"{where}: {error}") from None
+            yield from tables
         line += block.count(b"\n")
 
 
@@ -73,19 +78,32 @@ def _parser(titles: list[str], names: list[str], delimiter: str, schema: Schema)
     return parse
 
 
-def _reason(block: bytes, parse: Callable[[bytes], Any], titles: list[str], line: int, where: str) -> str | None:
-    """Say which line is bad, and why; None: each line by itself is good."""
+def _sift(
+    lines: list[tuple[int, bytes]], parse: Callable[[bytes], Any], titles: list[str], where: str,
+    on_bad: Callable[[str], None] | None,
+) -> list[Any]:  # fmt: skip
+    """Read numbered lines; where that cannot be, each half of them, and None in the place of a bad line."""
     import pyarrow as pa
 
-    for number, record in enumerate(block.split(b"\n"), line):
-        try:
-            if record.strip():
-                parse(record)
-        except pa.ArrowInvalid as error:
-            here = f"line {number} of {where}"
-            if found := _NO_NUMBER.search(str(error)):
-                return f"{here} must hold a number for feature {titles[int(found[1])]!r}, got {shown(found[2])}"
-            if found := _RAGGED.search(str(error)):
-                return f"{here} must have {found[1]} values, as the header has, got {found[2]}"
-            return f"{here} cannot be read: {error}"
-    return None
+    try:
+        return [parse(b"\n".join(record for _, record in lines))]
+    except pa.ArrowInvalid as error:
+        if len(lines) > 1:
+            half = len(lines) // 2
+            return [
+                table for part in (lines[:half], lines[half:]) for table in _sift(part, parse, titles, where, on_bad)
+            ]
+        reason = _reason(str(error), titles, f"line {lines[0][0]} of {where}")
+        if on_bad is None:
+            raise ValueError(reason) from None
+        on_bad(reason)
+        return [None]
+
+
+def _reason(error: str, titles: list[str], here: str) -> str:
+    """Say why a line is bad."""
+    if found := _NO_NUMBER.search(error):
+        return f"{here} must hold a number for feature {titles[int(found[1])]!r}, got {shown(found[2])}"
+    if found := _RAGGED.search(error):
+        return f"{here} must have {found[1]} values, as the header has, got {found[2]}"
+    return f"{here} cannot be read: {error}"
