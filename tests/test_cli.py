@@ -144,6 +144,12 @@ def test_list_names_everything(run) -> None:  # type: ignore[no-untyped-def]
         assert word in out
 
 
+def test_a_folder_that_cannot_be_written_to_is_refused_before_any_work(run, tmp_path: Path, monkeypatch) -> None:  # type: ignore[no-untyped-def]
+    monkeypatch.setattr("os.access", lambda path, mode: Path(path) != tmp_path)
+    code, out, err = run("run", "naive-bayes", "sea", "--save", tmp_path / "m")
+    assert (code, out, err) == (2, "", f"thalweg: {tmp_path / 'm'} must lie in a folder that can be written to\n")
+
+
 def test_version_and_help(run) -> None:  # type: ignore[no-untyped-def]
     assert run("--version")[1].strip() == thalweg.__version__
     assert "demo" in run("--help")[1]

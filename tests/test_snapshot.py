@@ -1,5 +1,6 @@
 """Files of arrays and snapshots: what goes in comes out; anything damaged, foreign or newer is refused."""
 
+import errno
 import json
 import os
 import pickle
@@ -274,6 +275,33 @@ def test_a_safetensors_file_of_someone_else_is_refused(path):
     numpy_files = pytest.importorskip("safetensors.numpy")
     numpy_files.save_file({"weights": np.zeros(3)}, path, metadata={"format": "pt"})
     refused(path)
+
+
+def test_a_place_that_cannot_be_written_to_gets_a_sentence(tmp_path, monkeypatch):
+    long = tmp_path / ("m" * 300)
+    with pytest.raises(OSError, match=rf"^path must be a file that can be written, {long} cannot: File name too long$"):
+        thalweg.save(thalweg.MajorityClass(), long)
+    assert list(tmp_path.iterdir()) == []
+
+    def forbidden(path, *_):
+        raise PermissionError(errno.EACCES, "Permission denied", path)
+
+    monkeypatch.setattr("thalweg.core.arrays_file.open", forbidden, raising=False)
+    with pytest.raises(PermissionError) as caught:
+        thalweg.save(thalweg.MajorityClass(), tmp_path / "model")
+    assert (
+        str(caught.value) == f"path must be a file that can be written, {tmp_path / 'model'} cannot: Permission denied"
+    )
+
+
+@pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="root may write everywhere")
+def test_a_folder_without_the_right_to_write(tmp_path):
+    tmp_path.chmod(0o500)
+    with pytest.raises(
+        PermissionError, match="^path must be a file that can be written, .* cannot: Permission denied$"
+    ):
+        thalweg.save(thalweg.MajorityClass(), tmp_path / "model")
+    tmp_path.chmod(0o700)
 
 
 def test_missing_file_and_folder(tmp_path):

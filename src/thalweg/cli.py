@@ -2,6 +2,7 @@
 
 import ast
 import io
+import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -405,6 +406,8 @@ def _check_paths(json: str | None = None, plot: Path | None = None, *others: Pat
     for path in (Path(json) if json else None, plot, *others):
         if path is not None and not path.parent.is_dir():
             raise ValueError(f"{path} must lie in a folder that exists")
+        if path is not None and not os.access(path.parent, os.W_OK):
+            raise ValueError(f"{path} must lie in a folder that can be written to")
         if path is not None and path.is_dir():
             raise ValueError(f"{path} must name a file, it is a folder")
 

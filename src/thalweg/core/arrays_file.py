@@ -12,6 +12,7 @@ import os
 import secrets
 import zlib
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -50,7 +51,13 @@ def write_arrays(path: str | os.PathLike[str], arrays: Mapping[str, NDArray[Any]
     parts: list[Any] = [len(text).to_bytes(8, "little"), text]
     parts += [a.reshape(-1).view(np.uint8) for a in (plain[name] for name in names) if a.nbytes]
     parts[1] = text.replace(_NO_SUM.encode(), _checksum(parts).encode(), 1)
-    _write_whole(path, parts)
+    try:
+        _write_whole(path, parts)
+    except OSError as error:
+        if error.errno is None:  # a sentence of our own
+            raise
+        reason = f"path must be a file that can be written, {os.fspath(path)} cannot: {error.strerror}"
+        raise type(error)(reason) from error
 
 
 def read_arrays(
@@ -163,7 +170,8 @@ def _write_whole(path: str | os.PathLike[str], parts: list[Any]) -> None:
             os.fsync(file.fileno())
         os.replace(part, target)
     except BaseException:
-        part.unlink(missing_ok=True)
+        with suppress(OSError):  # why it was not written is what matters
+            part.unlink(missing_ok=True)
         raise
     if os.name == "posix":  # the new name itself must reach the disk too
         folder = os.open(target.parent, os.O_RDONLY)
