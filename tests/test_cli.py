@@ -97,7 +97,7 @@ def test_delay_uses_fewer_labels(run) -> None:  # type: ignore[no-untyped-def]
         (("run", "hoeffding-tree", "sea", "--colour", "red"), "--colour"),
         (("run", "hoeffding-tree"), "Missing argument"),
         (("run", "hoeffding-tree", "nowhere.csv", "--target", "y"), "nowhere.csv"),
-        (("run", "hoeffding-tree", "nowhere.csv"), "--target must name the column"),
+        (("run", "hoeffding-tree", "nowhere.csv"), "nowhere.csv does not exist"),
         (("run", "hoeffding-tree", "electricity"), "THALWEG_DATA"),
         (("run", "majority", "sea", "--limit", 100, "--plot", "picture.xyz"), "picture.xyz"),
         (("walk",), "No such command"),
@@ -152,7 +152,17 @@ def test_a_folder_that_cannot_be_written_to_is_refused_before_any_work(run, tmp_
 
 def test_version_and_help(run) -> None:  # type: ignore[no-untyped-def]
     assert run("--version")[1].strip() == thalweg.__version__
-    assert "demo" in run("--help")[1]
+    help_text = run("--help")[1]
+    assert "demo" in help_text
+    assert help_text.index(" run ") < help_text.index(" compare ") < help_text.index(" paper ")
+
+
+@pytest.mark.parametrize("words", [("compare", "naive-bayes", "--on"), ("run", "naive-bayes"), ("show",)])
+def test_a_file_that_is_not_there_is_what_is_said_first(run, words: tuple[str, ...], tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    file = tmp_path / "rows.csv"
+    assert run(*words, file) == (2, "", f"thalweg: {file} does not exist\n")
+    file.write_text("x,y\n1,a\n", "utf-8")
+    assert run(*words, file) == (2, "", f"thalweg: --target must name the column of {file} to predict\n")
     assert "demo" in run()[1]
 
 

@@ -31,8 +31,6 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.add_typer(data_commands.app)
-app.command(cls=compare_command.ManyAfterOn)(compare_command.compare)
-app.command()(paper_command.paper)
 
 
 # What typer raises for a wrong command line; its home differs between versions of typer.
@@ -147,6 +145,10 @@ def run(
     if json is not None:
         result.to_json(json)
     _print(result)
+
+
+app.command(cls=compare_command.ManyAfterOn)(compare_command.compare)
+app.command()(paper_command.paper)
 
 
 @app.command("list")

@@ -83,6 +83,8 @@ def open_stream(text: str, *, seed: int | None = None, target: str | None = None
     from thalweg.streams.files import open_file
 
     if text[:1] == "-" or target is not None or is_file(text):
+        if target is None and text[:1] != "-" and not Path(text).exists():
+            raise FileNotFoundError(f"{text} does not exist")
         if target is None and not _suffixes(text) & {".libsvm", ".svm", ".npz"}:
             where = "standard input" if text[:1] == "-" else text
             raise ValueError(f"--target must name the column of {where} to predict")

@@ -249,7 +249,7 @@ def test_canonical():
         ({"on": ["sea", "sea"]}, "none twice"),
         ({"on": ["see"]}, "stream must be a known name"),
         ({"on": ["-"]}, "read again and again"),
-        ({"on": ["missing.csv"]}, "target must name the column"),
+        ({"on": ["missing.csv"]}, "does not exist"),
         ({"folder": __file__}, "folder must name a folder, got .*, which is or lies in a file"),
         ({"folder": f"{__file__}/deeper"}, "folder must name a folder, got .*, which is or lies in a file"),
         ({"seeds": 0}, "seeds must lie in"),
@@ -261,6 +261,6 @@ def test_canonical():
 )
 def test_bad_input_gets_a_sentence_before_anything_runs(change, words, tmp_path):
     arguments = {"learners": ["no-change"], "on": ["sea"], "folder": tmp_path / "new"} | change
-    with pytest.raises(ValueError, match=words):
+    with pytest.raises((ValueError, FileNotFoundError), match=words):
         compare(arguments.pop("learners"), **arguments)
     assert not (tmp_path / "new").exists()
