@@ -1313,7 +1313,7 @@ def test_names(text: Any, sentence: str) -> None:
            "the window is 0": (("run", "majority", "sea", "--window", "0"), "--window"),
            "the seconds are negative": (("run", "majority", "sea", "--seconds", "-1"), "seconds must lie in"),
            "the file is not there": (("run", "majority", "no.csv", "--target", "y"), "no.csv"),
-           "the file has no target": (("run", "majority", "no.csv"), "--target"),
+           "the file is not there, nor its target": (("run", "majority", "no.csv"), "no.csv does not exist"),
            "the command is unknown": (("stroll",), "No such command")}),
 )  # fmt: skip
 def test_commands(

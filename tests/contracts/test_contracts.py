@@ -91,7 +91,9 @@ LEARNERS = {name: partial(small, entry) for name, entry in registry.LEARNERS.ite
     "eager chunks, scikit-learn": lambda: ChunkEnsemble(
         size=3, chunk=70, index="compiled-trees", backend="sklearn", weights="accuracy"
     ),
-    "warm ckdt": lambda: CKDT(route="warm", shape=(-1,), window=20, min_rebuild=12, n_landmarks=5, grace_period=15),
+    "warm ckdt": lambda: CKDT(
+        route="warm", shape=(-1,), window=20, min_rebuild=12, n_landmarks=5, grace_period=15, max_leaves=12
+    ),
     "reprojecting pca-knn": lambda: PCAKNN(p=3, window=60, reproject_every=17),
     "vote": lambda: Vote(learners=(HoeffdingTree(**EAGER), NoChange(), MajorityClass()), weights=(2, 1, 1)),
     "eager mcdiarmid tree": lambda: McDiarmidTree(bound="gaussian", delta=0.3, grace_period=10, bins=5, window=20),

@@ -111,12 +111,11 @@ class Columns:
         known = (t.is_integer, t.is_floating, t.is_decimal, t.is_boolean, t.is_null)
         if any(test(kind) for test in known):
             return
+        dated = t.is_temporal(kind) and not t.is_duration(kind)
         ways = [] if t.is_nested(kind) else [f"read it as text by nominal=[{name!r}] (--nominal {name})"]
         if name != self.target:
-            ways += [f"name it as time={name!r}"] * t.is_temporal(kind) + [
-                f"leave it out by drop=[{name!r}] (--drop {name})"
-            ]
-        what = "dates or times" if t.is_temporal(kind) else kind
+            ways += [f"name it as time={name!r}"] * dated + [f"leave it out by drop=[{name!r}] (--drop {name})"]
+        what = "dates or times" if dated else kind
         advice = f": {', or '.join(ways)}" if ways else ""
         raise ValueError(f"column {name!r} of {self.where} must hold numbers or text, got {what}{advice}")
 
