@@ -167,7 +167,7 @@ def jobs(table: str, size: int, rows: int | None) -> Iterator[Job]:
                     yield Job(
                         f"{preset}, {layers} layers",
                         stream,
-                        lambda seed, layers=layers, preset=preset: sdf(  # type: ignore[misc]
+                        lambda seed, layers=layers, preset=preset: sdf(
                             layers=layers, size=size, preset=preset, output="last", seed=seed
                         ),
                         make_stream,
@@ -188,7 +188,7 @@ def jobs(table: str, size: int, rows: int | None) -> Iterator[Job]:
         }
         for stream in PUBLISHED:
             for name, make in learners.items():
-                yield Job(name, stream, make, lambda _, stream=stream: published(stream, rows), rows)  # type: ignore[misc]
+                yield Job(name, stream, make, lambda _, stream=stream: published(stream, rows), rows)
 
 
 def published(stream: str, rows: int | None) -> Any:

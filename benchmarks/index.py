@@ -106,23 +106,28 @@ def fast_rows(index: Index, X: Any) -> Any:
     return X[:200] if isinstance(index, LinearRules) else X[:BATCH]
 
 
-def hypercube() -> Iterator[Table]:
-    """The paper's Syn-5 and Syn-10."""
-    rows = []
+def cubes() -> Iterator[tuple[str, list[Rules], Any]]:
+    """The paper's Syn-5 and Syn-10: a name, the rules of the abnormal class in each member, and records."""
     for d in (5, 10):
         ensemble, X = cube(d, 100)
         for n in (30, 100):
-            members = [replace(rules, say=1.0 / n) for rules in targets(ensemble[-n:])]
-            indexes = {name: make().insert_all(members) for name, make in KINDS.items()}
-            _agree(indexes, X)
-            took = micro({name: (index.scores, fast_rows(index, X)) for name, index in indexes.items()})
-            best = min(took, key=lambda name: took[name])
-            tested = indexes["E-tree"].entries_tested(X[:BATCH]) / BATCH / sum(map(len, members))  # type: ignore[attr-defined]
-            rows.append((
-                f"d = {d}, n = {n}", f"{sum(map(len, members)):,}", *(f"{took[name]:.2f}" for name in KINDS),
-                times(took["rule scan"] / took["E-tree"]), f"{tested:.0%}", best, times(took["rule scan"] / took[best]),
-                times(took["tree by tree"] / took[best]),
-            ))  # fmt: skip
+            yield f"d = {d}, n = {n}", [replace(rules, say=1.0 / n) for rules in targets(ensemble[-n:])], X
+
+
+def hypercube() -> Iterator[Table]:
+    """The paper's Syn-5 and Syn-10."""
+    rows = []
+    for label, members, X in cubes():
+        indexes = {name: make().insert_all(members) for name, make in KINDS.items()}
+        _agree(indexes, X)
+        took = micro({name: (index.scores, fast_rows(index, X)) for name, index in indexes.items()})
+        best = min(took, key=lambda name: took[name])
+        tested = indexes["E-tree"].entries_tested(X[:BATCH]) / BATCH / sum(map(len, members))
+        rows.append((
+            label, f"{sum(map(len, members)):,}", *(f"{took[name]:.2f}" for name in KINDS),
+            times(took["rule scan"] / took["E-tree"]), f"{tested:.0%}", best, times(took["rule scan"] / took[best]),
+            times(took["tree by tree"] / took[best]),
+        ))  # fmt: skip
     columns = ("µs per record", "rules", *KINDS, "scan / E-tree", "boxes tested", "best", "scan / best", "trees / best")
     yield Table(
         "Hyper-cube, rules of the abnormal class", columns, rows,
@@ -133,23 +138,20 @@ def hypercube() -> Iterator[Table]:
 def majority() -> Iterator[Table]:
     """Rules of the abnormal class, counted to the end and until they have the majority."""
     rows = []
-    for d in (5, 10):
-        ensemble, X = cube(d, 100)
-        for n in (30, 100):
-            members = [replace(rules, say=1.0 / n) for rules in targets(ensemble[-n:])]
-            indexes = {name: KINDS[name]().insert_all(members) for name in ("E-tree", "E-tree, R*")}
-            plays = {}
-            for name, index in indexes.items():
-                until = partial(index.scores_until, c=1, enough=CLEAR)
-                ask = fast_rows(index, X)
-                if not np.array_equal(until(ask)[:, 1] > CLEAR, index.scores(ask)[:, 1] > CLEAR):
-                    raise AssertionError(f"{name} decides otherwise")
-                plays |= {name: (index.scores, ask), f"{name}, majority": (until, ask)}
-            took = micro(plays)
-            tree: Any = indexes["E-tree"]
-            left = tree.entries_tested(X[:BATCH], c=1, enough=CLEAR) / tree.entries_tested(X[:BATCH])
-            share = float((tree.scores(X[:BATCH])[:, 1] > CLEAR).mean())
-            rows.append((f"d = {d}, n = {n}", f"{share:.0%}", *(f"{took[name]:.2f}" for name in plays), f"{left:.0%}"))
+    for label, members, X in cubes():
+        indexes = {name: KINDS[name]().insert_all(members) for name in ("E-tree", "E-tree, R*")}
+        plays = {}
+        for name, index in indexes.items():
+            until = partial(index.scores_until, c=1, enough=CLEAR)
+            ask = fast_rows(index, X)
+            if not np.array_equal(until(ask)[:, 1] > CLEAR, index.scores(ask)[:, 1] > CLEAR):
+                raise AssertionError(f"{name} decides otherwise")
+            plays |= {name: (index.scores, ask), f"{name}, majority": (until, ask)}
+        took = micro(plays)
+        tree: Any = indexes["E-tree"]
+        left = tree.entries_tested(X[:BATCH], c=1, enough=CLEAR) / tree.entries_tested(X[:BATCH])
+        share = float((tree.scores(X[:BATCH])[:, 1] > CLEAR).mean())
+        rows.append((label, f"{share:.0%}", *(f"{took[name]:.2f}" for name in plays), f"{left:.0%}"))
     columns = ("µs per record", "abnormal", *plays, "boxes still tested, E-tree")
     yield Table("Hyper-cube, counted until there is a majority", columns, rows)
 

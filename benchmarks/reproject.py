@@ -5,10 +5,10 @@
 
 import argparse
 import statistics
-import time
 from collections.abc import Callable
 from typing import Any
 
+from compressed import run_through
 from report import Table
 from rich.console import Console
 
@@ -30,17 +30,8 @@ SHOWN = (
 def measure(stream: str, seed: int, every: int | None) -> tuple[float, float, float]:
     """Run over a whole stream, each row predicted before it is learned."""
     source, made = STREAMS[stream](seed), thalweg.PCAKNN(p=40, k=5, reproject_every=every)
-    made.declare(source.schema)
-    right, rows, seconds = 0, 0, 0.0
-    while (chunk := source.read(1000)) is not None:
-        if not rows:
-            made.copy().test_then_train(chunk.X[:200], chunk.y[:200])  # so that all is compiled
-        start = time.process_time()
-        proba = made.test_then_train(chunk.X, chunk.y)
-        seconds += time.process_time() - start
-        right += int((made.classes_[proba.argmax(axis=1)] == chunk.y).sum())
-        rows += len(chunk)
-    return 100 * right / rows, 1e6 * seconds / rows, made.state_bytes / 1e6
+    accuracy, seconds, rows = run_through(made, source)
+    return accuracy, 1e6 * seconds / rows, made.state_bytes / 1e6
 
 
 def main() -> None:

@@ -70,7 +70,7 @@ def report(paper: str) -> str:
         unavailable=about["not_available"], failures=about["failures"],
         verdicts=[judge(claim, found[claim.table]) for claim in plan.claims], about=lambda: about,
     )  # fmt: skip
-    return markdown_page(kept)  # type: ignore[arg-type]
+    return markdown_page(kept)
 
 
 if __name__ == "__main__":

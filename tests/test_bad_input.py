@@ -653,7 +653,7 @@ def test_parameters(cls: Any, name: str, value: Any) -> None:
 @pytest.mark.parametrize("cls", [*LEARNERS.values(), ADWIN, SEA, Agrawal, RandomRBF, Hyperplane])
 def test_parameters_have_names_that_exist(cls: Any) -> None:
     with pytest.raises(TypeError, match=r"'colour'|takes 0 positional|no arguments"):
-        cls(colour="red") if cls is not LEARNERS["HoeffdingTree"] else HoeffdingTree(colour="red")  # type: ignore[call-arg]
+        cls(colour="red") if cls is not LEARNERS["HoeffdingTree"] else HoeffdingTree(colour="red")
 
 
 @pytest.mark.parametrize("number", [np.int8(3), np.uint64(3), np.int64(3), Fraction(3), np.float16(3)])
@@ -1235,8 +1235,8 @@ def test_classes_to_load(tmp_path: Path) -> None:
     save(ADWIN(), path)
     refused(lambda: load(path, cls=NaiveBayes), "model is no snapshot .* it holds a ADWIN, and cls is NaiveBayes")
     refused(lambda: load(path, cls=dict), "model is no snapshot .* it holds a ADWIN, and cls is dict")
-    refused(lambda: load(path, cls="ADWIN"), "^cls must be a class, got 'ADWIN'")  # type: ignore[call-overload]
-    refused(lambda: load(path, cls=ADWIN()), r"^cls must be a class, got ADWIN\(\)")  # type: ignore[call-overload]
+    refused(lambda: load(path, cls="ADWIN"), "^cls must be a class, got 'ADWIN'")
+    refused(lambda: load(path, cls=ADWIN()), r"^cls must be a class, got ADWIN\(\)")
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ PROMISED = {
 }  # fmt: skip
 
 
-def test_run_prints_one_json_object(run) -> None:  # type: ignore[no-untyped-def]
+def test_run_prints_one_json_object(run) -> None:
     code, out, err = run("run", "hoeffding-tree", "sea", "--limit", 3000, "--json", "-", "--set", "grace_period=100")
     assert (code, err) == (0, "")
     result = json.loads(out)
@@ -32,7 +32,7 @@ def test_run_prints_one_json_object(run) -> None:  # type: ignore[no-untyped-def
     assert result["version"] == thalweg.__version__
 
 
-def test_run_prints_a_table_and_writes_files(run, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+def test_run_prints_a_table_and_writes_files(run, tmp_path: Path) -> None:
     model, picture, numbers = tmp_path / "m.safetensors", tmp_path / "p.png", tmp_path / "r.json"
     code, out, _ = run("run", "naive-bayes", "agrawal(function=3)", "--limit", 3000, "--save", model, "--plot", picture,
                        "--json", numbers)  # fmt: skip
@@ -43,7 +43,7 @@ def test_run_prints_a_table_and_writes_files(run, tmp_path: Path) -> None:  # ty
     assert isinstance(thalweg.load(model), thalweg.NaiveBayes)
 
 
-def test_seed_reaches_stream_and_learner(run) -> None:  # type: ignore[no-untyped-def]
+def test_seed_reaches_stream_and_learner(run) -> None:
     def accuracy(*more: object) -> float:
         words = ("run", "naive-bayes", "sea", "--limit", 2000, "--json", "-", *more)
         return float(json.loads(run(*words)[1])["accuracy"])
@@ -52,7 +52,7 @@ def test_seed_reaches_stream_and_learner(run) -> None:  # type: ignore[no-untype
     assert accuracy("--seed", 5) != accuracy("--seed", 6)
 
 
-def test_labels_on_a_budget(run) -> None:  # type: ignore[no-untyped-def]
+def test_labels_on_a_budget(run) -> None:
     code, out, _ = run(
         "run", "naive-bayes", "sea", "--limit", 4000, "--budget", 0.3, "--strategy", "random", "--json", "-"
     )
@@ -63,7 +63,7 @@ def test_labels_on_a_budget(run) -> None:  # type: ignore[no-untyped-def]
     assert "budget must lie in [0, 1], got 2.0" in error
 
 
-def test_a_file_with_a_target(run, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+def test_a_file_with_a_target(run, tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     lines = [f"{a:.4f},{c},{'yes' if a > 0 else 'no'}" for a, c in zip(rng.normal(size=500), "rgb" * 200, strict=False)]
     file = tmp_path / "own.csv"
@@ -75,7 +75,7 @@ def test_a_file_with_a_target(run, tmp_path: Path) -> None:  # type: ignore[no-u
     assert result["accuracy"] > 0.8
 
 
-def test_delay_uses_fewer_labels(run) -> None:  # type: ignore[no-untyped-def]
+def test_delay_uses_fewer_labels(run) -> None:
     out = run("run", "majority", "sea", "--limit", 1000, "--delay", 100, "--json", "-")[1]
     assert json.loads(out)["labels_used"] == 900
 
@@ -103,7 +103,7 @@ def test_delay_uses_fewer_labels(run) -> None:  # type: ignore[no-untyped-def]
         (("walk",), "No such command"),
     ],
 )
-def test_errors_are_one_line_and_exit_2(run, words, sentence, monkeypatch) -> None:  # type: ignore[no-untyped-def]
+def test_errors_are_one_line_and_exit_2(run, words, sentence, monkeypatch) -> None:
     monkeypatch.delenv("THALWEG_DATA", raising=False)
     code, out, err = run(*words)
     assert code == 2
@@ -114,43 +114,43 @@ def test_errors_are_one_line_and_exit_2(run, words, sentence, monkeypatch) -> No
 
 
 @pytest.mark.parametrize("option", ["--save", "--plot", "--json"])
-def test_a_folder_is_no_file_to_write(run, tmp_path: Path, option: str, monkeypatch) -> None:  # type: ignore[no-untyped-def]
+def test_a_folder_is_no_file_to_write(run, tmp_path: Path, option: str, monkeypatch) -> None:
     monkeypatch.setattr("thalweg.cli._progress", lambda quiet: pytest.fail("work began"))
     (tmp_path / "out.png").mkdir()
     code, out, err = run("run", "majority", "sea", "--limit", 100, option, tmp_path / "out.png")
     assert (code, out, err) == (2, "", f"thalweg: {tmp_path / 'out.png'} must name a file, it is a folder\n")
 
 
-def test_a_terminal_that_lacks_letters_shows_the_result(run, monkeypatch) -> None:  # type: ignore[no-untyped-def]
+def test_a_terminal_that_lacks_letters_shows_the_result(run, monkeypatch) -> None:
     terminal = io.TextIOWrapper(io.BytesIO(), encoding="ascii", write_through=True)
     monkeypatch.setattr("sys.stdout", terminal)
     assert run("run", "majority", "sea", "--limit", 3000)[0] == 0
-    assert b"accuracy over time" in terminal.buffer.getvalue()  # type: ignore[attr-defined]
+    assert b"accuracy over time" in terminal.buffer.getvalue()
 
 
-def test_answers_are_utf8_whatever_the_terminal(run, tmp_path: Path, monkeypatch) -> None:  # type: ignore[no-untyped-def]
+def test_answers_are_utf8_whatever_the_terminal(run, tmp_path: Path, monkeypatch) -> None:
     thalweg.save(thalweg.MajorityClass().partial_fit([[1.0]], ["été"]), tmp_path / "model")
     (tmp_path / "a.csv").write_text("x0\n1\n", "utf-8")
     terminal = io.TextIOWrapper(io.BytesIO(), encoding="ascii", write_through=True)
     monkeypatch.setattr("sys.stdout", terminal)
     assert run("predict", tmp_path / "model", tmp_path / "a.csv")[0] == 0
-    assert terminal.buffer.getvalue().decode("utf-8").split() == ["prediction", "été"]  # type: ignore[attr-defined]
+    assert terminal.buffer.getvalue().decode("utf-8").split() == ["prediction", "été"]
 
 
-def test_list_names_everything(run) -> None:  # type: ignore[no-untyped-def]
+def test_list_names_everything(run) -> None:
     code, out, _ = run("list")
     assert code == 0
     for word in ("hoeffding-tree", "no-change", "rbf-drift", "electricity", "adwin", "kappa"):
         assert word in out
 
 
-def test_a_folder_that_cannot_be_written_to_is_refused_before_any_work(run, tmp_path: Path, monkeypatch) -> None:  # type: ignore[no-untyped-def]
+def test_a_folder_that_cannot_be_written_to_is_refused_before_any_work(run, tmp_path: Path, monkeypatch) -> None:
     monkeypatch.setattr("os.access", lambda path, mode: Path(path) != tmp_path)
     code, out, err = run("run", "naive-bayes", "sea", "--save", tmp_path / "m")
     assert (code, out, err) == (2, "", f"thalweg: {tmp_path / 'm'} must lie in a folder that can be written to\n")
 
 
-def test_version_and_help(run) -> None:  # type: ignore[no-untyped-def]
+def test_version_and_help(run) -> None:
     assert run("--version")[1].strip() == thalweg.__version__
     help_text = run("--help")[1]
     assert "demo" in help_text
@@ -158,7 +158,7 @@ def test_version_and_help(run) -> None:  # type: ignore[no-untyped-def]
 
 
 @pytest.mark.parametrize("words", [("compare", "naive-bayes", "--on"), ("run", "naive-bayes"), ("show",)])
-def test_a_file_that_is_not_there_is_what_is_said_first(run, words: tuple[str, ...], tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+def test_a_file_that_is_not_there_is_what_is_said_first(run, words: tuple[str, ...], tmp_path: Path) -> None:
     file = tmp_path / "rows.csv"
     assert run(*words, file) == (2, "", f"thalweg: {file} does not exist\n")
     file.write_text("x,y\n1,a\n", "utf-8")
@@ -166,7 +166,7 @@ def test_a_file_that_is_not_there_is_what_is_said_first(run, words: tuple[str, .
     assert "demo" in run()[1]
 
 
-def test_parameters_may_follow_each_other(run) -> None:  # type: ignore[no-untyped-def]
+def test_parameters_may_follow_each_other(run) -> None:
     code, out, err = run("run", "sdf", "sea", "--set", "layers=2", "size=2", "--limit", 1500, "--json", "-")
     assert (code, err) == (0, "")
     assert {"layers": 2, "size": 2}.items() <= json.loads(out)["params"].items()
@@ -175,7 +175,7 @@ def test_parameters_may_follow_each_other(run) -> None:  # type: ignore[no-untyp
     assert "must read like name=value, got 'layers'" in err
 
 
-def test_demo_writes_a_picture_and_a_page(run, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+def test_demo_writes_a_picture_and_a_page(run, tmp_path: Path) -> None:
     code, out, _ = run("demo", "--rows", 4000, "--folder", tmp_path)
     assert code == 0
     assert "hoeffding-tree" in out
@@ -218,10 +218,10 @@ def test_ctrl_c_then_resume_gives_the_same_result(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_standard_input(run, monkeypatch, more: list[str], data: str) -> None:  # type: ignore[no-untyped-def]
+def test_standard_input(run, monkeypatch, more: list[str], data: str) -> None:
     def type_in(*words: str) -> tuple[int, str, str]:
         monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(data.encode())))
-        return run(*words, *more)  # type: ignore[no-any-return]
+        return run(*words, *more)
 
     code, out, err = type_in("run", "no-change", "-", "--target", "class", "--json", "-")
     assert (code, err) == (0, "")
@@ -234,7 +234,7 @@ def test_standard_input(run, monkeypatch, more: list[str], data: str) -> None:  
     assert (code, err) == (2, "thalweg: --target must name the column of standard input to predict\n")
 
 
-def test_the_format_is_for_standard_input(run) -> None:  # type: ignore[no-untyped-def]
+def test_the_format_is_for_standard_input(run) -> None:
     assert run("run", "majority", "sea", "--format", "jsonl")[2].endswith("holds, got the stream 'sea'\n")
     assert (
         "--format must be one of 'csv', 'tsv', 'jsonl', got 'xml'"

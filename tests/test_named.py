@@ -28,7 +28,7 @@ def test_a_share_of_the_labels() -> None:
 
 
 def test_streams(tmp_path: Path) -> None:
-    assert named.open_stream("sea", seed=3).read(5).X.tolist() == thalweg.SEA(seed=3).read(5).X.tolist()  # type: ignore[union-attr]
+    assert named.open_stream("sea", seed=3).read(5).X.tolist() == thalweg.SEA(seed=3).read(5).X.tolist()
     path = tmp_path / "sea.csv"
     path.write_text("x,y\n1,a\n2,b\n")
     assert named.is_file(str(path))

@@ -27,4 +27,4 @@ def test_rows_may_be_sparse() -> None:
 @pytest.mark.parametrize("rows", [0, [0, 1], "y"])
 def test_rows_are_a_slice(rows: object) -> None:
     with pytest.raises(TypeError, match="rows of a chunk must be a slice"):
-        SEA(seed=1).read(3)[rows]  # type: ignore[index]
+        SEA(seed=1).read(3)[rows]

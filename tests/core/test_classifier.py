@@ -92,7 +92,7 @@ def test_declare_is_for_the_beginning() -> None:
     with pytest.raises(ValueError, match="before the first row"):
         tree.declare(Schema.numeric(3))
     with pytest.raises(TypeError, match="must be a Schema"):
-        MajorityClass().declare("x0,x1")  # type: ignore[arg-type]
+        MajorityClass().declare("x0,x1")
 
 
 def test_grow_takes_over_more_values() -> None:
@@ -123,7 +123,7 @@ def test_a_state_of_something_else_is_refused_and_changes_nothing() -> None:
 
 
 @pytest.mark.parametrize("make", [NaiveBayes, lambda: HoeffdingTree(grace_period=20, delta=0.2, tau=0.2)])
-def test_words_of_rows_that_are_not_learned_are_not_admitted(make) -> None:  # type: ignore[no-untyped-def]
+def test_words_of_rows_that_are_not_learned_are_not_admitted(make) -> None:
     rng = np.random.default_rng(36)
     words = [f"word{rng.integers(0, 3 + i // 20)}" for i in range(300)]
     table = pa.table({"size": X[:, 0], "word": words})
@@ -159,17 +159,17 @@ def test_a_users_own_learner_needs_four_methods() -> None:
         def _start(self, schema: Schema) -> None:
             pass
 
-        def _play(self, X, y, w, events, out, known):  # type: ignore[no-untyped-def]
+        def _play(self, X, y, w, events, out, known):
             for e in events:
                 if e >= 0:
                     out[e, :known] = 1.0 / max(1, known)
                 else:
                     known = max(known, y[~e] + 1)
 
-        def _tables(self):  # type: ignore[no-untyped-def]
+        def _tables(self):
             return {"nothing": np.zeros(1)}
 
-        def _adopt(self, tables, schema):  # type: ignore[no-untyped-def]
+        def _adopt(self, tables, schema):
             pass
 
     coin = Coin()

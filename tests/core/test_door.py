@@ -38,7 +38,7 @@ def test_a_right_array_passes_as_it_is() -> None:
     ],
 )
 @pytest.mark.filterwarnings("ignore:the matrix subclass:PendingDeprecationWarning")
-def test_all_containers_give_the_same_rows(make) -> None:  # type: ignore[no-untyped-def]
+def test_all_containers_give_the_same_rows(make) -> None:
     rows, _ = through(make())
     assert type(rows) is np.ndarray
     assert rows.dtype == np.float64

@@ -28,7 +28,7 @@ def test_round_trip_keeps_values_types_and_codes(y: object) -> None:
     assert again.values == labels.values
     assert [type(v) for v in again.values] == [type(v) for v in labels.values]
     assert again.read(y)[0].tolist() == codes.tolist()
-    assert [labels.values[c] for c in codes] == [v.item() if isinstance(v, np.generic) else v for v in y]  # type: ignore[attr-defined]
+    assert [labels.values[c] for c in codes] == [v.item() if isinstance(v, np.generic) else v for v in y]
 
 
 def test_codes_follow_the_order_of_appearance() -> None:

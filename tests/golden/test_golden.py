@@ -36,7 +36,7 @@ def test_a_snapshot_of_format_1_loads_and_goes_on() -> None:
     ],
     ids=lambda v: type(v).__name__,
 )
-def test_the_first_2000_rows_of_electricity_as_moa_has_them(learner, per_cent, tolerance, real_data) -> None:  # type: ignore[no-untyped-def]
+def test_the_first_2000_rows_of_electricity_as_moa_has_them(learner, per_cent, tolerance, real_data) -> None:
     chunk = load_dataset("electricity").take(2000)
     learner.declare(Schema.numeric(8, classes=("DOWN", "UP")))
     proba = learner.test_then_train(chunk.X, chunk.y)

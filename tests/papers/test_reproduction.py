@@ -111,4 +111,4 @@ def test_the_same_again_runs_nothing(found: tuple[Reproduction, Path], monkeypat
 )
 def test_bad_input(options: dict[str, object], sentence: str) -> None:
     with pytest.raises(ValueError, match=sentence):
-        reproduce("sdf", **options)  # type: ignore[arg-type]
+        reproduce("sdf", **options)

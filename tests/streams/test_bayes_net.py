@@ -108,7 +108,7 @@ def test_the_stream_stays_where_it_was() -> None:
         (lambda: BayesNetStream(SEA(), sample=5, bins=0), r"bins must lie in \[1, 1000\], got 0"),
         (lambda: BayesNetStream(SEA(limit=0)), "stream must have records with features to learn from, got SEA"),
         (lambda: BayesNetStream(Text(words=20, sparse=True), sample=5), "stream must give dense rows, got Text"),
-        (lambda: BayesNetStream("iris"), "stream must be a stream, got 'iris'"),  # type: ignore[arg-type]
+        (lambda: BayesNetStream("iris"), "stream must be a stream, got 'iris'"),
     ],
 )
 def test_bad_parameters(make: Any, sentence: str) -> None:

@@ -223,7 +223,7 @@ def test_names() -> None:
                        r"'electrcity' \(did you mean 'electricity'\?\)"):  # fmt: skip
         load_dataset("electrcity")
     with pytest.raises(TypeError, match="name must be the name of a data set, got None"):
-        load_dataset(None)  # type: ignore[arg-type]
+        load_dataset(None)
     assert datasets.load is load_dataset
     for name, known in DATASETS.items():
         assert known.name == name

@@ -109,4 +109,4 @@ def test_normal_draws_are_normal_and_do_not_know_each_other() -> None:
 def test_waveform_has_21_or_40_features() -> None:
     assert Waveform().take(5).X.shape == (5, 21)
     with pytest.raises(TypeError, match="noise must be True or False, got 1"):
-        Waveform(noise=1)  # type: ignore[arg-type]
+        Waveform(noise=1)

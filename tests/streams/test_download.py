@@ -99,7 +99,7 @@ def test_nothing_is_asked_for_unless_a_person_asks(server: Server) -> None:
     assert load_dataset(NAME, download=True).take(2).y.tolist() == [0, 1]
     assert [path for path, _ in server.asked] == ["/api/v1/json/data/1169", FILE]
     with pytest.raises(TypeError, match="download must be True or False, got 'yes'"):
-        load_dataset(NAME, download="yes")  # type: ignore[arg-type]
+        load_dataset(NAME, download="yes")
 
 
 def test_what_the_description_does_not_say_the_catalogue_does(server: Server) -> None:

@@ -327,7 +327,7 @@ def test_what_is_no_file(tmp_path: Path) -> None:
         with pytest.raises(ValueError, match=r"path must end with \.csv, \.tsv.*\.parquet.*, got"):
             open_file(name)
     with pytest.raises(TypeError, match="path must name a file, got 7"):
-        CSVStream(7)  # type: ignore[arg-type]
+        CSVStream(7)
 
 
 def test_a_position_in_another_file_is_refused(tmp_path: Path) -> None:

@@ -282,7 +282,7 @@ def test_an_iterable_that_comes_once() -> None:
     with pytest.raises(ValueError, match="cannot go back"):
         stream.restart()
     with pytest.raises(TypeError, match="records must be an iterable of"):
-        IterableStream("text")  # type: ignore[arg-type]
+        IterableStream("text")
     with pytest.raises(ValueError, match=r"pair 1 of records must have a number in field 'a', got 'u'"):
         IterableStream([({"a": 1}, 0), ({"a": "u"}, 0)], schema=Schema((Feature("a"),))).take(5)
 

@@ -24,7 +24,7 @@ def mixed(function: int, x: list[float]) -> int:
 
 
 def stagger(function: int, x: list[float]) -> int:
-    size, colour, shape = (f.values[int(v)] for f, v in zip(STAGGER().schema.features, x, strict=True))  # type: ignore[index]
+    size, colour, shape = (f.values[int(v)] for f, v in zip(STAGGER().schema.features, x, strict=True))
     rules = size == "small" and colour == "red", colour == "green" or shape == "circle", size in ("medium", "large")
     return int(rules[function - 1])
 

@@ -80,7 +80,7 @@ each = pytest.mark.parametrize("make", STREAMS.values(), ids=list(STREAMS))
 
 def same(a: Chunk, b: Chunk) -> bool:
     pairs = [(a.X, b.X), (a.y, b.y), (a.time, b.time), (a.label_time, b.label_time)]
-    return all(x is z is None or (x.dtype == z.dtype and x.tobytes() == z.tobytes()) for x, z in pairs)  # type: ignore[union-attr]
+    return all(x is z is None or (x.dtype == z.dtype and x.tobytes() == z.tobytes()) for x, z in pairs)
 
 
 @each

@@ -153,4 +153,4 @@ def test_evaluations_make_narrow_rows_dense() -> None:
 
 def test_bad_parameter() -> None:
     with pytest.raises(TypeError, match="sparse must be True or False, got 1"):
-        Text(sparse=1)  # type: ignore[arg-type]
+        Text(sparse=1)

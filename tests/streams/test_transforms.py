@@ -157,7 +157,7 @@ def test_records_are_dropped_and_nothing_else(make: Any) -> None:
     assert (np.diff(at) > 0).all()
     assert np.array_equal(chunk.X, plain.X[at])
     assert np.array_equal(chunk.y, plain.y[at])
-    assert np.array_equal(chunk.time, plain.time[at])  # type: ignore[index]
+    assert np.array_equal(chunk.time, plain.time[at])
     for size in (1, 1024, 3000):
         stream = make(numbered())
         parts = [stream.take(size) for _ in range(3000 // size)]
@@ -227,7 +227,7 @@ def test_labels_come_late() -> None:
     assert abs(late.mean() - 550) < 4 * 100 / math.sqrt(12 * 5000)
     exact = DelayedLabels(SEA(), 3)
     exact.take(10)
-    assert exact.take(2).time.tolist() == [10, 11]  # type: ignore[union-attr]
+    assert exact.take(2).time.tolist() == [10, 11]
 
 
 # -- what is refused --------------------------------------------------------------------------------------------------
@@ -252,7 +252,7 @@ NO_CLASSES = ArrayStream(np.zeros((5, 2)), [0, 1, 0, 1, 0], schema=Schema((Featu
         (lambda: IncrementalDrift(SEA(), 5, 0), r"width must lie in \[1, ∞\), got 0"),
         (lambda: IncrementalDrift(SEA(), 5, 9, features=(1, 1)), "features must be two different ones"),
         (lambda: IncrementalDrift(STAGGER(), 5, 9), "features must be numeric, got 'size', which is nominal"),
-        (lambda: IncrementalDrift(SEA(), 5, 9, centre=(1,)), "centre must be two numbers"),  # type: ignore[arg-type]
+        (lambda: IncrementalDrift(SEA(), 5, 9, centre=(1,)), "centre must be two numbers"),
         (lambda: Imbalance(SEA(), (1.0,)), "keep must be a number for each of the 2 classes"),
         (lambda: Imbalance(SEA(), (0.5, 1.5)), r"keep must lie in \[0, 1\], got \(0.5, 1.5\)"),
         (lambda: Imbalance(SEA(), (0, 0)), r"keep must have a number above 0, got \(0, 0\)"),

@@ -23,12 +23,12 @@ def refuse(state: dict[str, np.ndarray], reason: str = "tables") -> None:
         HoeffdingTree().restore(state)
 
 
-def test_the_true_state_is_taken(good) -> None:  # type: ignore[no-untyped-def]
+def test_the_true_state_is_taken(good) -> None:
     HoeffdingTree().restore({k: v.copy() for k, v in good.items()})
 
 
 @pytest.mark.parametrize("name", ["nodes", "tally", "stats", "watched", "layout", "rng", "head"])
-def test_another_type_or_length_is_refused(good, name: str) -> None:  # type: ignore[no-untyped-def]
+def test_another_type_or_length_is_refused(good, name: str) -> None:
     table = good[name]
     if name != "nodes":
         refuse(good | {name: table.astype(np.float32)}, "type or shape")
@@ -36,26 +36,26 @@ def test_another_type_or_length_is_refused(good, name: str) -> None:  # type: ig
     refuse(good | {name: table.reshape(-1, 1, 1, 1).copy()}, "type or shape")
 
 
-def test_another_schema_is_refused(good) -> None:  # type: ignore[no-untyped-def]
+def test_another_schema_is_refused(good) -> None:
     refuse(good | {"schema": np.frombuffer(Schema.numeric(7).to_json(), dtype=np.uint8).copy()})
 
 
 @pytest.mark.parametrize("field", ["feature", "left"])
 @pytest.mark.parametrize("value", [-3, -1000, 10_000, 2**31 - 1, -(2**31)])
-def test_a_node_that_points_astray_is_refused(good, field: str, value: int) -> None:  # type: ignore[no-untyped-def]
+def test_a_node_that_points_astray_is_refused(good, field: str, value: int) -> None:
     nodes = good["nodes"].copy()
     nodes[0][field] = value
     refuse(good | {"nodes": nodes})
 
 
-def test_a_tree_that_bites_its_tail_is_refused(good) -> None:  # type: ignore[no-untyped-def]
+def test_a_tree_that_bites_its_tail_is_refused(good) -> None:
     nodes = good["nodes"].copy()
     inner = np.flatnonzero(nodes["feature"][: good["head"][H_NODES]] >= 0)
     nodes[inner[-1]]["left"] = nodes[0]["left"]
     refuse(good | {"nodes": nodes})
 
 
-def test_two_leaves_with_one_slot_are_refused(good) -> None:  # type: ignore[no-untyped-def]
+def test_two_leaves_with_one_slot_are_refused(good) -> None:
     nodes = good["nodes"].copy()
     awake = np.flatnonzero((nodes["feature"] == -1) & (nodes["left"] >= 0))
     nodes[awake[0]]["left"] = nodes[awake[1]]["left"]
@@ -64,21 +64,21 @@ def test_two_leaves_with_one_slot_are_refused(good) -> None:  # type: ignore[no-
 
 @pytest.mark.parametrize("cell", [H_NODES, H_FREE, H_SLOTS, H_FREE_SLOT])
 @pytest.mark.parametrize("value", [0, 1, 100_000])
-def test_a_counter_that_lies_is_refused(good, cell: int, value: int) -> None:  # type: ignore[no-untyped-def]
+def test_a_counter_that_lies_is_refused(good, cell: int, value: int) -> None:
     head = good["head"].copy()
     head[cell] = value
     refuse(good | {"head": head})
 
 
 @pytest.mark.parametrize("value", [-1, 10_000, 1])
-def test_a_block_outside_its_row_is_refused(good, value: int) -> None:  # type: ignore[no-untyped-def]
+def test_a_block_outside_its_row_is_refused(good, value: int) -> None:
     watched = good["watched"].copy()
     slot = int(good["nodes"]["left"][good["nodes"]["feature"] == -1].max())
     watched[slot, 0, 1] = value
     refuse(good | {"watched": watched})
 
 
-def test_random_damage_never_crashes(good) -> None:  # type: ignore[no-untyped-def]
+def test_random_damage_never_crashes(good) -> None:
     rng = np.random.default_rng(1)
     for _ in range(300):
         name = rng.choice(["nodes", "watched", "head", "layout"])

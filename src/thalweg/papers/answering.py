@@ -6,6 +6,7 @@ A run that predicts and learns cannot tell, as learning takes most of its time.
 import time
 from functools import lru_cache
 from statistics import median
+from typing import Any
 
 from thalweg.named import make_learner, open_stream
 
@@ -22,7 +23,8 @@ def answer_costs(learner: str, stream: str, rows: int | None) -> tuple[float, fl
     >>> micros > 0, kilobytes > 0
     (True, True)
     """
-    asked, source = make_learner(learner, seed=1), open_stream(stream, seed=1)
+    asked: Any = make_learner(learner, seed=1)
+    source = open_stream(stream, seed=1)
     asked.declare(source.schema)
     done = 0
     while (rows is None or done < rows) and (chunk := source.read(min(10_000, (rows or done + 10_000) - done))):
@@ -35,4 +37,4 @@ def answer_costs(learner: str, stream: str, rows: int | None) -> tuple[float, fl
         start = time.process_time()
         asked.predict_proba(batch)
         took.append(time.process_time() - start)
-    return 1e6 * median(took) / len(batch), asked.rule_index.nbytes / 1000.0  # type: ignore[attr-defined]
+    return 1e6 * median(took) / len(batch), asked.rule_index.nbytes / 1000.0

@@ -190,18 +190,19 @@ class CKDTForest(BlockClassifier):
         order = np.stack([each, ~each], axis=1).reshape(-1)
         draws = self._draws(len(places))
         opinions = np.zeros((self.size, n, said.shape[1]))
+        voice = np.zeros(self.size)
         for t in self._members():
+            voice[t] = 1.0
             weights = np.zeros(n)
             weights[places] = w[places] * draws[:, t] if len(places) else 0.0
             mine = order[(order >= 0) | (np.repeat(weights, 2) > 0.0)]
             self._trees.play(
                 np.ascontiguousarray(F[t % POOLS][:, self._columns[t]]), y, weights, mine, opinions[t], known, t
             )
-        has_voice = np.isin(np.arange(self.size), self._members())
         right = opinions[:, places].argmax(axis=2) == y[places] if len(places) else np.zeros((self.size, 0), dtype=bool)
         at = 0
         for i in range(n):
-            vote(opinions, i, self._accuracy * has_voice, known, said[i])
+            vote(opinions, i, self._accuracy * voice, known, said[i])
             if learned[i]:
                 wrong = float(said[i].argmax() != y[i])
                 self._accuracy += MEMORY * (right[:, at] - self._accuracy)
