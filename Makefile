@@ -4,7 +4,7 @@ BIN := .venv/bin
 STAMP := .venv/.installed
 DOCS := .venv/.docs
 
-.PHONY: run test check docs format bench performance clean
+.PHONY: run test check docs format bench performance golden clean
 
 run: .venv/.plots        ## learn a drifting stream: progress, a table, a picture, a page
 	$(BIN)/thalweg demo
@@ -24,6 +24,9 @@ docs: $(DOCS)            ## the documentation, into site/: open site/index.html
 format: $(STAMP)
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
+
+golden: $(STAMP)         ## play every learner, show what differs from tests/golden (WRITE=--write: keep it)
+	cd tests && ../$(BIN)/python -m golden.make $(WRITE)
 
 bench: .venv-bench/.installed   ## speed and accuracy side by side with river and CapyMOA
 	.venv-bench/bin/python benchmarks/side_by_side.py

@@ -161,7 +161,7 @@ def _accuracy(got: Any) -> str:
 
 
 def _size(got: Any, what: str) -> str:
-    from thalweg.evaluate.table import bytes_text
+    from thalweg.show.tables import bytes_text
 
     return bytes_text(round(median(g[what] for g in got))) if isinstance(got, list) else "–"
 

@@ -225,7 +225,7 @@ def draw(found: dict[str, Any], path: Path) -> None:
     """Draw accuracy against bytes, a panel for each stream."""
     from matplotlib.figure import Figure
 
-    from thalweg.evaluate.picture import LIGHT, Picture
+    from thalweg.show.figure import LIGHT, Picture
 
     figure = Figure(figsize=(10.5, 8.2), layout="constrained", facecolor=LIGHT.paper)
     axes = figure.subplots(3, 3).reshape(-1)

@@ -22,7 +22,7 @@ from scipy.sparse import load_npz
 
 import thalweg
 from thalweg import registry
-from thalweg.streams.datasets import dataset_path
+from thalweg.streams.datasets.loading import dataset_path
 
 
 def imdb() -> Any:

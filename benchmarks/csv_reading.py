@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from thalweg.streams.csv import CSVStream
+from thalweg.streams.files.csv.csv_stream import CSVStream
 
 CHUNK = 10_000
 MB = 1_000_000

@@ -33,12 +33,12 @@ from rich.console import Console
 
 from thalweg import AdaptiveRandomForest, HyperCube, load_dataset
 from thalweg.index.bitmap import BitmapIndex
-from thalweg.index.chunk_tree import ChunkTree, grow_tree, sklearn_tree
 from thalweg.index.e_tree import ETree
 from thalweg.index.index import Index
 from thalweg.index.linear import CompiledTrees, LinearRules, LinearTrees
 from thalweg.index.rules import Rules
-from thalweg.index.target import CLEAR
+from thalweg.learners.chunks.chunk_tree import ChunkTree, grow_tree, sklearn_tree
+from thalweg.learners.chunks.target import CLEAR
 
 KINDS: dict[str, Callable[[], Index]] = {
     "rule scan": LinearRules,

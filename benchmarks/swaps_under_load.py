@@ -15,7 +15,7 @@ import time
 import numpy as np
 
 from thalweg import AdaptiveRandomForest, ChunkEnsemble, HyperCube, Predictor, Trainer
-from thalweg.core.arrays_file import read_arrays
+from thalweg.keeping.arrays_file import read_arrays
 
 CHUNK = 1_000
 

@@ -9,11 +9,11 @@ import re
 from pathlib import Path
 from types import SimpleNamespace
 
-from thalweg.evaluate.table import Table
 from thalweg.papers.beside import Beside, read_lines
 from thalweg.papers.claims import judge
+from thalweg.papers.paper_page import markdown_page, markdown_table
 from thalweg.papers.plan import NAMES, read_plan
-from thalweg.papers.report import markdown_page, markdown_table
+from thalweg.show.tables import Table
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "results.md"

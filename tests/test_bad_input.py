@@ -42,10 +42,10 @@ from thalweg import (
     registry,
     save,
 )
-from thalweg.core.arrays_file import write_arrays
 from thalweg.evaluate.metrics import Metrics
 from thalweg.evaluate.result import Result
-from thalweg.streams.files import open_file
+from thalweg.keeping.arrays_file import write_arrays
+from thalweg.streams.files.opening import open_file
 
 NAN, INF, HUGE = float("nan"), float("inf"), 10**400
 INTERNAL = (

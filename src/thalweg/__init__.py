@@ -25,27 +25,27 @@ _HOME = {
     "Strategy": "active.strategy",
     "VariableRandomisedUncertainty": "active.uncertainty",
     "VariableUncertainty": "active.uncertainty",
-    "Vote": "baselines.vote",
-    "OnlineDeepLearning": "networks.odl",
-    "CompressedKNN": "neighbours.compressed",
-    "HashedKNN": "neighbours.compressed",
-    "PCAKNN": "neighbours.compressed",
-    "CompressedBagging": "neighbours.compressed_bagging",
-    "CompressedForest": "forests.compressed",
-    "CKDT": "tensors.ckdt",
-    "CKDTForest": "tensors.forest",
-    "MDDT": "tensors.baselines",
-    "OPOR": "tensors.baselines",
-    "LRTCR": "tensors.baselines",
-    "LRTD": "tensors.baselines",
+    "Vote": "learners.baselines.vote",
+    "OnlineDeepLearning": "learners.networks.odl",
+    "CompressedKNN": "learners.compressed.neighbours",
+    "HashedKNN": "learners.compressed.neighbours",
+    "PCAKNN": "learners.compressed.neighbours",
+    "CompressedBagging": "learners.compressed.csb_knn",
+    "CompressedForest": "learners.compressed.forest_behind",
+    "CKDT": "learners.tensors.ckdt",
+    "CKDTForest": "learners.tensors.ckdt_forest",
+    "MDDT": "learners.tensors.four_others",
+    "OPOR": "learners.tensors.four_others",
+    "LRTCR": "learners.tensors.four_others",
+    "LRTD": "learners.tensors.four_others",
     "ChordalDistance": "tensors.metric",
-    "ChordalFeatures": "tensors.features",
+    "ChordalFeatures": "learners.tensors.chordal_features",
     "CPTensors": "tensors.forms",
     "SparseTensors": "tensors.forms",
-    "TensorDriftDetector": "tensors.drift",
-    "SubspaceForest": "tensors.subspace_forest",
-    "SubspaceTree": "tensors.subspace_tree",
-    "Projected": "projections.projected",
+    "TensorDriftDetector": "detectors.tensor_drift",
+    "SubspaceForest": "learners.subspaces.subspace_forest",
+    "SubspaceTree": "learners.subspaces.subspace_tree",
+    "Projected": "learners.compressed.projected",
     "GaussianProjection": "projections.random_matrices",
     "BernoulliProjection": "projections.random_matrices",
     "VerySparseProjection": "projections.random_matrices",
@@ -54,63 +54,63 @@ _HOME = {
     "PCAProjection": "projections.pca",
     "Distortion": "projections.projection",
     "least_dimension": "projections.projection",
-    "BaggedKNN": "neighbours.bagged",
-    "CompressedBaggedKNN": "neighbours.compressed",
-    "CompressedSamKNN": "neighbours.compressed",
-    "WindowKNN": "neighbours.knn",
-    "SamKNN": "neighbours.sam_knn",
-    "StreamingDeepForest": "deep.sdf",
-    "StreamingRandomPatches": "forests.srp",
-    "OnlineSmoothBoost": "forests.smooth_boost",
-    "OnlineBagging": "forests.bagging",
-    "LeveragingBagging": "forests.leveraging",
-    "AdaptiveRandomForest": "forests.arf",
+    "BaggedKNN": "learners.windows.bagged",
+    "CompressedBaggedKNN": "learners.compressed.neighbours",
+    "CompressedSamKNN": "learners.compressed.neighbours",
+    "WindowKNN": "learners.windows.knn",
+    "SamKNN": "learners.windows.sam_knn",
+    "StreamingDeepForest": "learners.deep.sdf",
+    "StreamingRandomPatches": "learners.forests.srp",
+    "OnlineSmoothBoost": "learners.forests.smooth_boost",
+    "OnlineBagging": "learners.forests.bagging",
+    "LeveragingBagging": "learners.forests.leveraging",
+    "AdaptiveRandomForest": "learners.forests.arf",
     "ADWIN": "detectors.adwin",
-    "ARFFStream": "streams.arff",
+    "ARFFStream": "streams.files.arff",
     "Agrawal": "streams.generators.agrawal",
     "ArrayStream": "streams.memory",
-    "ArrowStream": "streams.arrow_files",
-    "BallCover": "neighbours.ball_cover",
-    "BallCoverPlus": "neighbours.ball_cover_plus",
-    "CondensedKNN": "neighbours.condensed_knn",
-    "KernelPerceptron": "neighbours.kernel_perceptron",
-    "plot_balls": "neighbours.ball_pictures",
-    "plot_explanation": "tensors.pictures",
+    "ArrowStream": "streams.files.arrow",
+    "BallCover": "learners.balls.ball_cover",
+    "BallCoverPlus": "learners.balls.ball_cover_plus",
+    "CondensedKNN": "learners.balls.condensed_knn",
+    "KernelPerceptron": "learners.balls.kernel_perceptron",
+    "plot_balls": "learners.balls.ball_picture",
+    "plot_explanation": "learners.tensors.tensor_picture",
     "BayesNetStream": "streams.generators.bayes_net",
-    "CSVStream": "streams.csv",
+    "CSVStream": "streams.files.csv.csv_stream",
     "Chunk": "core.chunk",
     "Classifier": "core.classifier",
     "DDM": "detectors.ddm",
     "DelayedLabels": "streams.transforms.noise",
     "DriftStream": "streams.drift",
     "EDDM": "detectors.eddm",
-    "ExtremelyFastDecisionTree": "trees.efdt",
+    "ExtremelyFastDecisionTree": "learners.trees.efdt",
     "Feature": "core.schema",
     "FeatureDrift": "streams.transforms.features",
     "HDDMA": "detectors.hddm_a",
     "HDDMW": "detectors.hddm_w",
-    "HoeffdingAdaptiveTree": "trees.adaptive",
-    "HoeffdingTree": "trees.hoeffding",
+    "HoeffdingAdaptiveTree": "learners.trees.adaptive",
+    "HoeffdingTree": "learners.trees.hoeffding",
     "HyperCube": "streams.generators.hyper_cube",
     "Hyperplane": "streams.generators.hyperplane",
     "ImageDrift": "streams.transforms.images",
     "Imbalance": "streams.transforms.priors",
     "IncrementalDrift": "streams.transforms.incremental",
     "IterableStream": "streams.iterable",
-    "JSONLinesStream": "streams.lines",
+    "JSONLinesStream": "streams.files.jsonl",
     "KSWIN": "detectors.kswin",
     "LED": "streams.generators.led",
     "LabelNoise": "streams.transforms.noise",
-    "LibSVMStream": "streams.libsvm",
-    "MajorityClass": "baselines.majority",
-    "McDiarmidTree": "trees.mcdiarmid",
+    "LibSVMStream": "streams.files.libsvm",
+    "MajorityClass": "learners.baselines.majority",
+    "McDiarmidTree": "learners.trees.mcdiarmid",
     "MissingValues": "streams.transforms.noise",
     "Mixed": "streams.generators.mixed",
-    "NPZStream": "streams.npz",
-    "NaiveBayes": "baselines.naive_bayes",
-    "NoChange": "baselines.no_change",
+    "NPZStream": "streams.files.npz",
+    "NaiveBayes": "learners.baselines.naive_bayes",
+    "NoChange": "learners.baselines.no_change",
     "PageHinkley": "detectors.page_hinkley",
-    "ParquetStream": "streams.arrow_files",
+    "ParquetStream": "streams.files.arrow",
     "PriorDrift": "streams.transforms.priors",
     "RandomRBF": "streams.generators.rbf",
     "RandomTree": "streams.generators.random_tree",
@@ -118,7 +118,7 @@ _HOME = {
     "SEA": "streams.generators.sea",
     "STAGGER": "streams.generators.stagger",
     "Schema": "core.schema",
-    "SimTensor": "tensors.sim_tensor",
+    "SimTensor": "streams.generators.sim_tensor",
     "Sine": "streams.generators.sine",
     "Text": "streams.generators.text",
     "Waveform": "streams.generators.waveform",
@@ -126,31 +126,31 @@ _HOME = {
     "check_detector": "checks",
     "check_stream": "checks",
     "Comparison": "comparison.outcome",
-    "Ranking": "evaluate.ranking",
+    "Ranking": "comparison.ranking",
     "compare": "comparison.grid",
-    "describe_stream": "evaluate.stream_summary",
-    "load": "snapshot",
-    "load_dataset": "streams.datasets",
-    "open_file": "streams.files",
-    "paper_stream": "streams.papers",
+    "describe_stream": "show.stream_summary",
+    "load": "keeping.snapshot",
+    "load_dataset": "streams.datasets.loading",
+    "open_file": "streams.files.opening",
+    "paper_stream": "streams.paper_streams",
     "prequential": "evaluate.prequential",
-    "save": "snapshot",
+    "save": "keeping.snapshot",
     "BitmapIndex": "index.bitmap",
-    "ChunkEnsemble": "index.chunk_ensemble",
+    "ChunkEnsemble": "learners.chunks.chunk_ensemble",
     "CompiledTrees": "index.linear",
     "ETree": "index.e_tree",
-    "FrozenDeepForest": "deep.frozen",
-    "FrozenEnsemble": "index.chunk_ensemble",
-    "FrozenForest": "index.frozen",
+    "FrozenDeepForest": "learners.deep.frozen_deep",
+    "FrozenEnsemble": "learners.chunks.chunk_ensemble",
+    "FrozenForest": "frozen.frozen_forest",
     "Predictor": "serve.predictor",
     "Trainer": "serve.trainer",
     "LinearRules": "index.linear",
     "LinearTrees": "index.linear",
     "Rules": "index.rules",
-    "freeze": "index.frozen",
+    "freeze": "frozen.frozen_forest",
     "make_index": "index.choose",
     "rules_of": "index.sources",
-    "write_stream": "streams.write",
+    "write_stream": "streams.files.writing",
 }
 
 __all__ = [
@@ -298,18 +298,13 @@ if TYPE_CHECKING:
     from thalweg.active.learner import ActiveLearner
     from thalweg.active.strategy import Strategy
     from thalweg.active.uncertainty import FixedUncertainty, VariableRandomisedUncertainty, VariableUncertainty
-    from thalweg.baselines.majority import MajorityClass
-    from thalweg.baselines.naive_bayes import NaiveBayes
-    from thalweg.baselines.no_change import NoChange
-    from thalweg.baselines.vote import Vote
     from thalweg.checks import check_classifier, check_detector, check_stream
     from thalweg.comparison.grid import compare
     from thalweg.comparison.outcome import Comparison
+    from thalweg.comparison.ranking import Ranking
     from thalweg.core.chunk import Chunk
     from thalweg.core.classifier import Classifier
     from thalweg.core.schema import Feature, Schema
-    from thalweg.deep.frozen import FrozenDeepForest
-    from thalweg.deep.sdf import StreamingDeepForest
     from thalweg.detectors.adwin import ADWIN
     from thalweg.detectors.ddm import DDM
     from thalweg.detectors.eddm import EDDM
@@ -317,36 +312,59 @@ if TYPE_CHECKING:
     from thalweg.detectors.hddm_w import HDDMW
     from thalweg.detectors.kswin import KSWIN
     from thalweg.detectors.page_hinkley import PageHinkley
+    from thalweg.detectors.tensor_drift import TensorDriftDetector
     from thalweg.evaluate.prequential import prequential
-    from thalweg.evaluate.ranking import Ranking
-    from thalweg.evaluate.stream_summary import describe_stream
-    from thalweg.forests.arf import AdaptiveRandomForest
-    from thalweg.forests.bagging import OnlineBagging
-    from thalweg.forests.compressed import CompressedForest
-    from thalweg.forests.leveraging import LeveragingBagging
-    from thalweg.forests.smooth_boost import OnlineSmoothBoost
-    from thalweg.forests.srp import StreamingRandomPatches
+    from thalweg.frozen.frozen_forest import FrozenForest, freeze
     from thalweg.index.bitmap import BitmapIndex
     from thalweg.index.choose import make_index
-    from thalweg.index.chunk_ensemble import ChunkEnsemble, FrozenEnsemble
     from thalweg.index.e_tree import ETree
-    from thalweg.index.frozen import FrozenForest, freeze
     from thalweg.index.linear import CompiledTrees, LinearRules, LinearTrees
     from thalweg.index.rules import Rules
     from thalweg.index.sources import rules_of
-    from thalweg.neighbours.bagged import BaggedKNN
-    from thalweg.neighbours.ball_cover import BallCover
-    from thalweg.neighbours.ball_cover_plus import BallCoverPlus
-    from thalweg.neighbours.ball_pictures import plot_balls
-    from thalweg.neighbours.compressed import PCAKNN, CompressedBaggedKNN, CompressedKNN, CompressedSamKNN, HashedKNN
-    from thalweg.neighbours.compressed_bagging import CompressedBagging
-    from thalweg.neighbours.condensed_knn import CondensedKNN
-    from thalweg.neighbours.kernel_perceptron import KernelPerceptron
-    from thalweg.neighbours.knn import WindowKNN
-    from thalweg.neighbours.sam_knn import SamKNN
-    from thalweg.networks.odl import OnlineDeepLearning
+    from thalweg.keeping.snapshot import load, save
+    from thalweg.learners.balls.ball_cover import BallCover
+    from thalweg.learners.balls.ball_cover_plus import BallCoverPlus
+    from thalweg.learners.balls.ball_picture import plot_balls
+    from thalweg.learners.balls.condensed_knn import CondensedKNN
+    from thalweg.learners.balls.kernel_perceptron import KernelPerceptron
+    from thalweg.learners.baselines.majority import MajorityClass
+    from thalweg.learners.baselines.naive_bayes import NaiveBayes
+    from thalweg.learners.baselines.no_change import NoChange
+    from thalweg.learners.baselines.vote import Vote
+    from thalweg.learners.chunks.chunk_ensemble import ChunkEnsemble, FrozenEnsemble
+    from thalweg.learners.compressed.csb_knn import CompressedBagging
+    from thalweg.learners.compressed.forest_behind import CompressedForest
+    from thalweg.learners.compressed.neighbours import (
+        PCAKNN,
+        CompressedBaggedKNN,
+        CompressedKNN,
+        CompressedSamKNN,
+        HashedKNN,
+    )
+    from thalweg.learners.compressed.projected import Projected
+    from thalweg.learners.deep.frozen_deep import FrozenDeepForest
+    from thalweg.learners.deep.sdf import StreamingDeepForest
+    from thalweg.learners.forests.arf import AdaptiveRandomForest
+    from thalweg.learners.forests.bagging import OnlineBagging
+    from thalweg.learners.forests.leveraging import LeveragingBagging
+    from thalweg.learners.forests.smooth_boost import OnlineSmoothBoost
+    from thalweg.learners.forests.srp import StreamingRandomPatches
+    from thalweg.learners.networks.odl import OnlineDeepLearning
+    from thalweg.learners.subspaces.subspace_forest import SubspaceForest
+    from thalweg.learners.subspaces.subspace_tree import SubspaceTree
+    from thalweg.learners.tensors.chordal_features import ChordalFeatures
+    from thalweg.learners.tensors.ckdt import CKDT
+    from thalweg.learners.tensors.ckdt_forest import CKDTForest
+    from thalweg.learners.tensors.four_others import LRTCR, LRTD, MDDT, OPOR
+    from thalweg.learners.tensors.tensor_picture import plot_explanation
+    from thalweg.learners.trees.adaptive import HoeffdingAdaptiveTree
+    from thalweg.learners.trees.efdt import ExtremelyFastDecisionTree
+    from thalweg.learners.trees.hoeffding import HoeffdingTree
+    from thalweg.learners.trees.mcdiarmid import McDiarmidTree
+    from thalweg.learners.windows.bagged import BaggedKNN
+    from thalweg.learners.windows.knn import WindowKNN
+    from thalweg.learners.windows.sam_knn import SamKNN
     from thalweg.projections.pca import PCAProjection
-    from thalweg.projections.projected import Projected
     from thalweg.projections.projection import Distortion, least_dimension
     from thalweg.projections.random_matrices import (
         BernoulliProjection,
@@ -357,13 +375,17 @@ if TYPE_CHECKING:
     )
     from thalweg.serve.predictor import Predictor
     from thalweg.serve.trainer import Trainer
-    from thalweg.snapshot import load, save
-    from thalweg.streams.arff import ARFFStream
-    from thalweg.streams.arrow_files import ArrowStream, ParquetStream
-    from thalweg.streams.csv import CSVStream
-    from thalweg.streams.datasets import load_dataset
+    from thalweg.show.stream_summary import describe_stream
+    from thalweg.streams.datasets.loading import load_dataset
     from thalweg.streams.drift import DriftStream
-    from thalweg.streams.files import open_file
+    from thalweg.streams.files.arff import ARFFStream
+    from thalweg.streams.files.arrow import ArrowStream, ParquetStream
+    from thalweg.streams.files.csv.csv_stream import CSVStream
+    from thalweg.streams.files.jsonl import JSONLinesStream
+    from thalweg.streams.files.libsvm import LibSVMStream
+    from thalweg.streams.files.npz import NPZStream
+    from thalweg.streams.files.opening import open_file
+    from thalweg.streams.files.writing import write_stream
     from thalweg.streams.generators.agrawal import Agrawal
     from thalweg.streams.generators.bayes_net import BayesNetStream
     from thalweg.streams.generators.hyper_cube import HyperCube
@@ -373,38 +395,22 @@ if TYPE_CHECKING:
     from thalweg.streams.generators.random_tree import RandomTree
     from thalweg.streams.generators.rbf import RandomRBF
     from thalweg.streams.generators.sea import SEA
+    from thalweg.streams.generators.sim_tensor import SimTensor
     from thalweg.streams.generators.sine import Sine
     from thalweg.streams.generators.stagger import STAGGER
     from thalweg.streams.generators.text import Text
     from thalweg.streams.generators.waveform import Waveform
     from thalweg.streams.iterable import IterableStream
-    from thalweg.streams.libsvm import LibSVMStream
-    from thalweg.streams.lines import JSONLinesStream
     from thalweg.streams.memory import ArrayStream
-    from thalweg.streams.npz import NPZStream
-    from thalweg.streams.papers import paper_stream
+    from thalweg.streams.paper_streams import paper_stream
     from thalweg.streams.transforms.features import FeatureDrift
     from thalweg.streams.transforms.images import ImageDrift
     from thalweg.streams.transforms.incremental import IncrementalDrift
     from thalweg.streams.transforms.noise import DelayedLabels, LabelNoise, MissingValues
     from thalweg.streams.transforms.priors import Imbalance, PriorDrift
     from thalweg.streams.transforms.recurring import RecurringDrift
-    from thalweg.streams.write import write_stream
-    from thalweg.tensors.baselines import LRTCR, LRTD, MDDT, OPOR
-    from thalweg.tensors.ckdt import CKDT
-    from thalweg.tensors.drift import TensorDriftDetector
-    from thalweg.tensors.features import ChordalFeatures
-    from thalweg.tensors.forest import CKDTForest
     from thalweg.tensors.forms import CPTensors, SparseTensors
     from thalweg.tensors.metric import ChordalDistance
-    from thalweg.tensors.pictures import plot_explanation
-    from thalweg.tensors.sim_tensor import SimTensor
-    from thalweg.tensors.subspace_forest import SubspaceForest
-    from thalweg.tensors.subspace_tree import SubspaceTree
-    from thalweg.trees.adaptive import HoeffdingAdaptiveTree
-    from thalweg.trees.efdt import ExtremelyFastDecisionTree
-    from thalweg.trees.hoeffding import HoeffdingTree
-    from thalweg.trees.mcdiarmid import McDiarmidTree
 
 
 _PACKAGES = ("active", "checks", "compat", "detectors", "evaluate", "registry", "streams")

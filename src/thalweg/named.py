@@ -79,8 +79,8 @@ def open_stream(text: str, *, seed: int | None = None, target: str | None = None
     >>> open_stream("agrawal(function=3)", seed=5)
     Agrawal(function=3, seed=5)
     """
-    from thalweg.streams.datasets import DATASETS, load_dataset
-    from thalweg.streams.files import open_file
+    from thalweg.streams.datasets.loading import DATASETS, load_dataset
+    from thalweg.streams.files.opening import open_file
 
     if text[:1] == "-" or target is not None or is_file(text):
         if target is None and text[:1] != "-" and not Path(text).exists():
@@ -103,13 +103,13 @@ def is_endless(stream: "Stream") -> bool:
 
 
 def _known() -> dict[str, registry.Entry]:
-    from thalweg.streams.datasets import DATASETS
+    from thalweg.streams.datasets.loading import DATASETS
 
     data = {name: registry.Entry("", d.line) for name, d in DATASETS.items()}
     return {**registry.STREAMS, **registry.PAPERS, **data}
 
 
 def _suffixes(text: str) -> set[str]:
-    from thalweg.streams.files import KINDS
+    from thalweg.streams.files.opening import KINDS
 
     return {s.lower() for s in Path(text).suffixes} & set(KINDS)

@@ -38,70 +38,100 @@ def _table(**entries: Entry) -> Mapping[str, Entry]:
 
 
 LEARNERS = _table(
-    sdf=Entry("deep.sdf:StreamingDeepForest", "layers of forests, each sees what the one before says"),
-    arf=Entry("forests.arf:AdaptiveRandomForest", "random forest whose failing trees are replaced"),
-    srp=Entry("forests.srp:StreamingRandomPatches", "trees on random features and rows, replaced when they fail"),
-    leveraging_bagging=Entry("forests.leveraging:LeveragingBagging", "bagging with heavy weights, the worst replaced"),
-    online_bagging=Entry("forests.bagging:OnlineBagging", "trees on random samples of the rows"),
-    adwin_bagging=Entry("forests.bagging:OnlineBagging", "the same, the worst replaced at a drift", {"drift": "adwin"}),
-    smooth_boost=Entry("forests.smooth_boost:OnlineSmoothBoost", "each tree learns what those before get wrong"),
-    hoeffding_tree=Entry("trees.hoeffding:HoeffdingTree", "decision tree that grows from a stream"),
-    hoeffding_adaptive_tree=Entry(
-        "trees.adaptive:HoeffdingAdaptiveTree", "Hoeffding tree that replaces branches whose errors rise"
+    sdf=Entry("learners.deep.sdf:StreamingDeepForest", "layers of forests, each sees what the one before says"),
+    arf=Entry("learners.forests.arf:AdaptiveRandomForest", "random forest whose failing trees are replaced"),
+    srp=Entry(
+        "learners.forests.srp:StreamingRandomPatches", "trees on random features and rows, replaced when they fail"
     ),
-    efdt=Entry("trees.efdt:ExtremelyFastDecisionTree", "tree that splits early and reviews its splits"),
-    mcdiarmid_tree=Entry("trees.mcdiarmid:McDiarmidTree", "tree on binned numbers, splits by Gini gain and its error"),
-    knn=Entry("neighbours.knn:WindowKNN", "nearest neighbours among the last rows"),
-    ball_cover=Entry("neighbours.ball_cover:BallCover", "balls that shrink where they err, nothing to tune"),
-    ball_cover_plus=Entry("neighbours.ball_cover_plus:BallCoverPlus", "the same balls asked in three ways, bounded"),
-    condensed_knn=Entry("neighbours.condensed_knn:CondensedKNN", "nearest neighbours among rows that were mistakes"),
-    kernel_perceptron=Entry("neighbours.kernel_perceptron:KernelPerceptron", "Gaussians on rows that were mistakes"),
-    sam_knn=Entry("neighbours.sam_knn:SamKNN", "nearest neighbours in a short and a long memory"),
-    cs_knn=Entry("neighbours.compressed:CompressedKNN", "nearest neighbours behind a random projection"),
-    cs_sam_knn=Entry("neighbours.compressed:CompressedSamKNN", "a short and a long memory behind a random projection"),
-    hashed_knn=Entry("neighbours.compressed:HashedKNN", "nearest neighbours behind the hashing trick"),
-    pca_knn=Entry("neighbours.compressed:PCAKNN", "nearest neighbours behind moving principal components"),
-    csb_knn=Entry("neighbours.compressed_bagging:CompressedBagging", "bagged neighbours, a projection for each"),
-    cs_knn_lb=Entry("neighbours.compressed:CompressedBaggedKNN", "bagged neighbours behind one projection"),
-    cs_arf=Entry("forests.compressed:CompressedForest", "adaptive random forest behind a random projection"),
+    leveraging_bagging=Entry(
+        "learners.forests.leveraging:LeveragingBagging", "bagging with heavy weights, the worst replaced"
+    ),
+    online_bagging=Entry("learners.forests.bagging:OnlineBagging", "trees on random samples of the rows"),
+    adwin_bagging=Entry(
+        "learners.forests.bagging:OnlineBagging", "the same, the worst replaced at a drift", {"drift": "adwin"}
+    ),
+    smooth_boost=Entry(
+        "learners.forests.smooth_boost:OnlineSmoothBoost", "each tree learns what those before get wrong"
+    ),
+    hoeffding_tree=Entry("learners.trees.hoeffding:HoeffdingTree", "decision tree that grows from a stream"),
+    hoeffding_adaptive_tree=Entry(
+        "learners.trees.adaptive:HoeffdingAdaptiveTree", "Hoeffding tree that replaces branches whose errors rise"
+    ),
+    efdt=Entry("learners.trees.efdt:ExtremelyFastDecisionTree", "tree that splits early and reviews its splits"),
+    mcdiarmid_tree=Entry(
+        "learners.trees.mcdiarmid:McDiarmidTree", "tree on binned numbers, splits by Gini gain and its error"
+    ),
+    knn=Entry("learners.windows.knn:WindowKNN", "nearest neighbours among the last rows"),
+    ball_cover=Entry("learners.balls.ball_cover:BallCover", "balls that shrink where they err, nothing to tune"),
+    ball_cover_plus=Entry(
+        "learners.balls.ball_cover_plus:BallCoverPlus", "the same balls asked in three ways, bounded"
+    ),
+    condensed_knn=Entry(
+        "learners.balls.condensed_knn:CondensedKNN", "nearest neighbours among rows that were mistakes"
+    ),
+    kernel_perceptron=Entry(
+        "learners.balls.kernel_perceptron:KernelPerceptron", "Gaussians on rows that were mistakes"
+    ),
+    sam_knn=Entry("learners.windows.sam_knn:SamKNN", "nearest neighbours in a short and a long memory"),
+    cs_knn=Entry("learners.compressed.neighbours:CompressedKNN", "nearest neighbours behind a random projection"),
+    cs_sam_knn=Entry(
+        "learners.compressed.neighbours:CompressedSamKNN", "a short and a long memory behind a random projection"
+    ),
+    hashed_knn=Entry("learners.compressed.neighbours:HashedKNN", "nearest neighbours behind the hashing trick"),
+    pca_knn=Entry("learners.compressed.neighbours:PCAKNN", "nearest neighbours behind moving principal components"),
+    csb_knn=Entry("learners.compressed.csb_knn:CompressedBagging", "bagged neighbours, a projection for each"),
+    cs_knn_lb=Entry("learners.compressed.neighbours:CompressedBaggedKNN", "bagged neighbours behind one projection"),
+    cs_arf=Entry(
+        "learners.compressed.forest_behind:CompressedForest", "adaptive random forest behind a random projection"
+    ),
     cs_hoeffding_lb=Entry(
-        "forests.compressed:CompressedForest",
+        "learners.compressed.forest_behind:CompressedForest",
         "leveraging bagging behind a random projection",
         {"forest": "leveraging-bagging", "size": 10},
     ),
-    ckdt=Entry("tensors.ckdt:CKDT", "tensors: a tree on chordal distances to landmark tensors"),
-    ckdt_forest=Entry("tensors.forest:CKDTForest", "tensors: such trees, each on its own landmarks and modes"),
-    mddt=Entry("tensors.baselines:MDDT", "tensors: the same tree on their values"),
-    lrtcr=Entry("tensors.baselines:LRTCR", "tensors: the same tree on a robust low-rank core"),
-    opor=Entry("tensors.baselines:OPOR", "tensors: the same tree on principal components that follow the stream"),
-    lrtd=Entry("tensors.baselines:LRTD", "tensors: the same tree on a low-rank core that follows the stream"),
-    chunk_ensemble=Entry("index.chunk_ensemble:ChunkEnsemble", "a tree for each chunk of rows, asked through an index"),
+    ckdt=Entry("learners.tensors.ckdt:CKDT", "tensors: a tree on chordal distances to landmark tensors"),
+    ckdt_forest=Entry(
+        "learners.tensors.ckdt_forest:CKDTForest", "tensors: such trees, each on its own landmarks and modes"
+    ),
+    mddt=Entry("learners.tensors.four_others:MDDT", "tensors: the same tree on their values"),
+    lrtcr=Entry("learners.tensors.four_others:LRTCR", "tensors: the same tree on a robust low-rank core"),
+    opor=Entry(
+        "learners.tensors.four_others:OPOR", "tensors: the same tree on principal components that follow the stream"
+    ),
+    lrtd=Entry(
+        "learners.tensors.four_others:LRTD", "tensors: the same tree on a low-rank core that follows the stream"
+    ),
+    chunk_ensemble=Entry(
+        "learners.chunks.chunk_ensemble:ChunkEnsemble", "a tree for each chunk of rows, asked through an index"
+    ),
     le_tree=Entry(
-        "index.chunk_ensemble:ChunkEnsemble",
+        "learners.chunks.chunk_ensemble:ChunkEnsemble",
         "the last 30 trees, each from 10,000 rows, in an E-tree",
         {"size": 30, "chunk": 10_000, "index": "e-tree", "votes": "hard", "indexed": "target"},
     ),
     ge_tree=Entry(
-        "index.chunk_ensemble:ChunkEnsemble",
+        "learners.chunks.chunk_ensemble:ChunkEnsemble",
         "all trees, each from 10,000 rows, in an E-tree",
         {"size": None, "chunk": 10_000, "index": "e-tree", "votes": "hard", "indexed": "target"},
     ),
     l_ensemble=Entry(
-        "index.chunk_ensemble:ChunkEnsemble",
+        "learners.chunks.chunk_ensemble:ChunkEnsemble",
         "the last 30 trees, each from 10,000 rows, rule by rule",
         {"size": 30, "chunk": 10_000, "index": "linear-rules", "votes": "hard", "indexed": "target"},
     ),
     g_ensemble=Entry(
-        "index.chunk_ensemble:ChunkEnsemble",
+        "learners.chunks.chunk_ensemble:ChunkEnsemble",
         "all trees, each from 10,000 rows, rule by rule",
         {"size": None, "chunk": 10_000, "index": "linear-rules", "votes": "hard", "indexed": "target"},
     ),
-    odl=Entry("networks.odl:OnlineDeepLearning", "deep network that finds its own depth"),
-    subspace_tree=Entry("tensors.subspace_tree:SubspaceTree", "tree on distances to class subspaces, for images"),
-    subspace_forest=Entry("tensors.subspace_forest:SubspaceForest", "the same with ten trees"),
-    naive_bayes=Entry("baselines.naive_bayes:NaiveBayes", "independent features, Gaussians and counts"),
-    majority=Entry("baselines.majority:MajorityClass", "always the most frequent class so far"),
-    no_change=Entry("baselines.no_change:NoChange", "always the previous label"),
+    odl=Entry("learners.networks.odl:OnlineDeepLearning", "deep network that finds its own depth"),
+    subspace_tree=Entry(
+        "learners.subspaces.subspace_tree:SubspaceTree", "tree on distances to class subspaces, for images"
+    ),
+    subspace_forest=Entry("learners.subspaces.subspace_forest:SubspaceForest", "the same with ten trees"),
+    naive_bayes=Entry("learners.baselines.naive_bayes:NaiveBayes", "independent features, Gaussians and counts"),
+    majority=Entry("learners.baselines.majority:MajorityClass", "always the most frequent class so far"),
+    no_change=Entry("learners.baselines.no_change:NoChange", "always the previous label"),
 )
 
 STREAMS = _table(
@@ -125,12 +155,12 @@ STREAMS = _table(
     stagger=Entry("streams.generators.stagger:STAGGER", "size, colour, shape, three rules"),
     text=Entry("streams.generators.text:Text", "short messages, happy or sad"),
     hyper_cube=Entry("streams.generators.hyper_cube:HyperCube", "a cube of abnormal records that moves"),
-    sim_tensor=Entry("tensors.sim_tensor:SimTensor", "tensors of any order, four kinds of drift"),
+    sim_tensor=Entry("streams.generators.sim_tensor:SimTensor", "tensors of any order, four kinds of drift"),
     image_drift=Entry("streams.transforms.images:ImageDrift", "images that are turned, blurred, recoloured or renamed"),
 )  # fmt: skip
 
 PAPERS = MappingProxyType({
-    name: Entry("streams.papers:paper_stream", line, {"name": name})
+    name: Entry("streams.paper_streams:paper_stream", line, {"name": name})
     for name, line in {
         "AGR_a": "AGRAWAL, three abrupt drifts", "AGR_g": "AGRAWAL, three gradual drifts",
         "SEA_a": "SEA, three abrupt drifts", "SEA_g": "SEA, three gradual drifts",
@@ -163,18 +193,33 @@ STRATEGIES = _table(
     avu=Entry("active.avu:AVU", "moving threshold, and the rest of the budget by chance"),
 )
 
+METRICS: dict[str, str] = {
+    "accuracy": "share of the rows predicted right",
+    "kappa": "accuracy above what the class shares alone would give (Cohen)",
+    "kappa_m": "accuracy above that of always predicting the majority class so far",
+    "kappa_t": "accuracy above that of predicting the previous label",
+    "f1_macro": "F1 of each class, averaged over the classes that occur or are predicted",
+    "g_mean": "geometric mean of the recalls of the classes that occur",
+    "balanced_accuracy": "mean of the recalls of the classes that occur",
+    "log_loss": "mean of -ln(probability given to the true class); lower is better",
+    "auc": "chance that a row of one class is scored above a row of another, over the window, averaged over pairs",
+}
+"""The metrics and what each says; all but ``log_loss``: higher is better."""
+
 _OTHER_CLASSES = (
-    "baselines.vote:Vote", "active.learner:ActiveLearner", "projections.projected:Projected",
-    "neighbours.bagged:BaggedKNN", "index.chunk_ensemble:FrozenEnsemble",
-    "index.frozen:FrozenForest", "deep.frozen:FrozenDeepForest", "index.linear:LinearRules", "index.linear:LinearTrees",
+    "learners.baselines.vote:Vote", "active.learner:ActiveLearner", "learners.compressed.projected:Projected",
+    "learners.windows.bagged:BaggedKNN", "learners.chunks.chunk_ensemble:FrozenEnsemble",
+    "frozen.frozen_forest:FrozenForest", "learners.deep.frozen_deep:FrozenDeepForest",
+    "index.linear:LinearRules", "index.linear:LinearTrees",
     "index.linear:CompiledTrees", "index.bitmap:BitmapIndex", "index.e_tree:ETree",
-    "streams.drift:DriftStream", "streams.csv:CSVStream", "streams.generators.bayes_net:BayesNetStream",
-    "streams.arrow_files:ParquetStream",
-    "streams.arrow_files:ArrowStream",
-    "streams.arff:ARFFStream",
-    "streams.lines:JSONLinesStream",
-    "streams.libsvm:LibSVMStream",
-    "streams.npz:NPZStream",
+    "streams.drift:DriftStream", "streams.files.csv.csv_stream:CSVStream",
+    "streams.generators.bayes_net:BayesNetStream",
+    "streams.files.arrow:ParquetStream",
+    "streams.files.arrow:ArrowStream",
+    "streams.files.arff:ARFFStream",
+    "streams.files.jsonl:JSONLinesStream",
+    "streams.files.libsvm:LibSVMStream",
+    "streams.files.npz:NPZStream",
     "streams.transforms.recurring:RecurringDrift", "streams.transforms.incremental:IncrementalDrift",
     "streams.transforms.features:FeatureDrift", "streams.transforms.priors:PriorDrift",
     "streams.transforms.priors:Imbalance", "streams.transforms.noise:LabelNoise",

@@ -10,8 +10,8 @@ import pytest
 
 from browser import CHROMIUM, browse, measure
 from thalweg.comparison.cell import Cell
+from thalweg.comparison.comparison_page import write_page
 from thalweg.comparison.outcome import Comparison
-from thalweg.comparison.page import write_page
 
 STREAMS = ["sea", "sine", "mixed & more", "stagger"]
 LEARNERS = {"no-change": "no-change", "NB <fast>": "naive-bayes", "most": "majority"}

@@ -6,10 +6,10 @@ import threading
 import numpy as np
 import pytest
 from test_prequential import same
-from tiny_stream import Moving, TinyStream, rows
 
-from thalweg.core.arrays_file import read_arrays, write_arrays
 from thalweg.evaluate.prequential import prequential
+from thalweg.keeping.arrays_file import read_arrays, write_arrays
+from tiny_stream import Moving, TinyStream, rows
 
 N = 430
 

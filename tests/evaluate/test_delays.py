@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
-from tiny_stream import Moving, TinyStream, rows
 
 from thalweg import ArrayStream, Chunk, MajorityClass
-from thalweg.core.arrays_file import read_arrays, write_arrays
 from thalweg.evaluate.metrics import Metrics
 from thalweg.evaluate.prequential import prequential
+from thalweg.keeping.arrays_file import read_arrays, write_arrays
+from tiny_stream import Moving, TinyStream, rows
 
 
 def late_loop(X, y, learner, due, clock, *, after):

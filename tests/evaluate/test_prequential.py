@@ -5,16 +5,16 @@ import time
 
 import numpy as np
 import pytest
-from tiny_stream import Moving, TinyStream, rows
 
 from thalweg import SEA, ArrayStream, DriftStream, Imbalance, LabelNoise, RecurringDrift
-from thalweg.baselines.majority import MajorityClass
-from thalweg.baselines.no_change import NoChange
 from thalweg.core.chunk import Chunk
 from thalweg.core.schema import Feature, Schema
 from thalweg.evaluate.metrics import METRICS, Metrics
 from thalweg.evaluate.prequential import Progress, prequential
 from thalweg.evaluate.result import Result
+from thalweg.learners.baselines.majority import MajorityClass
+from thalweg.learners.baselines.no_change import NoChange
+from tiny_stream import Moving, TinyStream, rows
 
 TIMES = ("seconds", "cpu_seconds", "rows_per_second", "ram_hours")
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from tiny_stream import Moving, TinyStream, rows
 
-from thalweg.evaluate.drift import detections, recovery
+from thalweg.evaluate.detections import detections, recovery
 from thalweg.evaluate.prequential import prequential
 
 ROWS = np.arange(1, 13) * 500

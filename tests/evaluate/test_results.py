@@ -12,7 +12,7 @@ from tiny_stream import Moving, TinyStream, rows
 from thalweg import SEA, MajorityClass
 from thalweg.evaluate.prequential import prequential
 from thalweg.evaluate.result import Result, plain
-from thalweg.evaluate.table import bytes_text, side_by_side, sparkline
+from thalweg.show.tables import bytes_text, side_by_side, sparkline
 
 
 @pytest.fixture(scope="module")

@@ -3,7 +3,7 @@
 import numpy as np
 
 from thalweg import AVU, SEA, ActiveLearner, AdaptiveRandomForest, DriftStream, NoChange, prequential
-from thalweg.evaluate.plots import curves, describe
+from thalweg.show.plots import curves, describe
 
 
 def stream():

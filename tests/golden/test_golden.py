@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 import thalweg
-from thalweg import HoeffdingTree, MajorityClass, NaiveBayes, NoChange, Schema, load_dataset
+from golden.make import difference
+from golden.scenes import FOLDER, SAVED, play, scenes
+from thalweg import HoeffdingTree, MajorityClass, NaiveBayes, NoChange, Schema, load_dataset, registry
 
 HERE = Path(__file__).parent
 
@@ -42,3 +44,21 @@ def test_the_first_2000_rows_of_electricity_as_moa_has_them(learner, per_cent, t
     proba = learner.test_then_train(chunk.X, chunk.y)
     accuracy = 100 * np.mean(learner.classes_[proba.argmax(axis=1)] == chunk.y)
     assert accuracy == pytest.approx(per_cent, abs=tolerance + 1e-9)
+
+
+@pytest.mark.parametrize("name", registry.LEARNERS)
+def test_predictions_are_those_of_the_golden_file(name) -> None:
+    kept = dict(np.load(FOLDER / f"{name}.npz"))
+    found = play(name)
+    assert found.keys() == kept.keys()
+    said = {scene: difference(kept[scene], found[scene]) for scene in kept}
+    assert not any(said.values()), f"{said}: if that is meant, `make golden` and CHANGELOG.md, Changes results"
+
+
+@pytest.mark.parametrize("name", registry.LEARNERS)
+def test_a_snapshot_of_an_earlier_version_loads_and_goes_on(name) -> None:
+    old = thalweg.load(FOLDER / f"{name}.safetensors")
+    _, X, y = next(iter(scenes(name).values()))
+    proba = old.test_then_train(X[SAVED:], y[SAVED:])
+    first = next(scene for scene in np.load(FOLDER / f"{name}.npz") if scene in ("numbers", "images"))
+    assert not difference(np.load(FOLDER / f"{name}.npz")[first][SAVED:], proba)

@@ -92,7 +92,7 @@ def test_an_impossible_path_is_left_out():
 
 
 def rules_dtype():
-    from thalweg.trees.tables_jit import NODE
+    from thalweg.pool.tables_jit import NODE
 
     return NODE
 

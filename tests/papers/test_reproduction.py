@@ -9,7 +9,7 @@ import pytest
 
 from browser import CHROMIUM, measure
 from thalweg.papers import NAMES, reproduce
-from thalweg.papers.report import html_page, markdown_page
+from thalweg.papers.paper_page import html_page, markdown_page
 from thalweg.papers.reproduction import Reproduction
 
 
@@ -19,7 +19,7 @@ def found(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     folder = tmp_path_factory.mktemp(request.param)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("THALWEG_DATA", str(folder / "nothing"))
-        patch.setattr("thalweg.streams.datasets.folders", lambda: {"folder": None, "cache": folder})
+        patch.setattr("thalweg.streams.datasets.loading.folders", lambda: {"folder": None, "cache": folder})
         return reproduce(request.param, scale="smoke", folder=folder, jobs=2), folder
 
 
@@ -93,7 +93,7 @@ def test_numbers_of_a_table_have_equal_decimals(found: tuple[Reproduction, Path]
 
 def test_the_same_again_runs_nothing(found: tuple[Reproduction, Path], monkeypatch: pytest.MonkeyPatch) -> None:
     run, folder = found
-    monkeypatch.setattr("thalweg.streams.datasets.folders", lambda: {"folder": None, "cache": folder})
+    monkeypatch.setattr("thalweg.streams.datasets.loading.folders", lambda: {"folder": None, "cache": folder})
     kept: list[bool] = []
     again = reproduce(run.plan.name, scale="smoke", folder=folder, on_event=lambda event: kept.append(event.kept))
     assert kept

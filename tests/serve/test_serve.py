@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from thalweg import SEA, AdaptiveRandomForest, ChunkEnsemble, HoeffdingTree, NaiveBayes, Predictor, Trainer, load
-from thalweg.core.arrays_file import read_arrays
+from thalweg.keeping.arrays_file import read_arrays
 
 sys.path.insert(0, str(Path(__file__).parent))
 from trainer_process import BATCH, batch, make

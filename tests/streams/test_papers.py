@@ -8,7 +8,7 @@ import pytest
 
 from thalweg import Agrawal, DriftStream, HyperCube, Hyperplane, RandomRBF
 from thalweg.core.protocols import Stream
-from thalweg.streams.papers import PAPER_STREAMS, paper_stream
+from thalweg.streams.paper_streams import PAPER_STREAMS, paper_stream
 
 SIZES = {
     "AGR_a": (9, 2), "AGR_g": (9, 2), "SEA_a": (3, 2), "SEA_g": (3, 2), "LED_a": (24, 10), "LED_g": (24, 10),

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from thalweg.learners.tensors.chordal_features import chordal_distances
 from thalweg.tensors import bases as bases_module
 from thalweg.tensors.bases import Decomposition, bases_from
-from thalweg.tensors.features import chordal_distances
 from thalweg.tensors.forms import CPTensors, SparseTensors
 from twins import chordal as twin
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from thalweg import BallCover, ChordalDistance
-from thalweg.tensors.features import chordal_distances
+from thalweg.learners.tensors.chordal_features import chordal_distances
 
 SHAPE = (5, 4, 3)
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from thalweg.learners.tensors.chordal_features import ChordalFeatures, chordal_distances
 from thalweg.tensors.bases import Decomposition
-from thalweg.tensors.features import ChordalFeatures, chordal_distances
 from thalweg.tensors.forms import CPTensors, SparseTensors, flatten, fold, mode_product, tensors_in
 from twins import chordal as twin
 

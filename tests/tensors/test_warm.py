@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from thalweg import CKDT, CPTensors, SparseTensors, load, save
+from thalweg.learners.tensors.chordal_features import ChordalFeatures
 from thalweg.tensors.bases import Decomposition
-from thalweg.tensors.features import ChordalFeatures
 from thalweg.tensors.forms import flatten
 from thalweg.tensors.warm import FAR, follow, leading
 

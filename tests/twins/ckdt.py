@@ -3,10 +3,10 @@
 import numpy as np
 
 from thalweg import ADWIN
-from thalweg.tensors.ckdt import draw
-from thalweg.tensors.drift import TensorDriftDetector
-from thalweg.tensors.features import ChordalFeatures
-from thalweg.trees.binned import BinnedTrees
+from thalweg.detectors.tensor_drift import TensorDriftDetector
+from thalweg.learners.tensors.chordal_features import ChordalFeatures
+from thalweg.learners.tensors.ckdt import draw
+from thalweg.learners.trees.binned import BinnedTrees
 
 
 class PlainCKDT:

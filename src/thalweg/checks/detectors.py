@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from thalweg import snapshot
 from thalweg.checks.parts import (
     Promises,
     errors,
@@ -20,6 +19,7 @@ from thalweg.checks.parts import (
     unchanged,
 )
 from thalweg.core.protocols import Detector
+from thalweg.keeping import snapshot
 
 CHECKS = promise = Promises()
 

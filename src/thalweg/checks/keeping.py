@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from thalweg import snapshot
 from thalweg.checks.parts import (
     Make,
     Promises,
@@ -28,6 +27,7 @@ from thalweg.checks.parts import (
     unchanged,
 )
 from thalweg.core.classifier import Classifier
+from thalweg.keeping import snapshot
 
 CHECKS = promise = Promises()
 

@@ -12,10 +12,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from thalweg import registry, snapshot
+from thalweg import registry
 from thalweg.core.chunk import Chunk
 from thalweg.core.classifier import Classifier
 from thalweg.core.protocols import Detector, State, Stateful, Stream
+from thalweg.keeping import snapshot
 
 Floats = NDArray[np.float64]
 Make = Callable[[], Classifier]

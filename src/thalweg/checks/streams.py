@@ -7,7 +7,6 @@ from pathlib import Path
 
 import numpy as np
 
-from thalweg import snapshot
 from thalweg.checks.parts import (
     Promises,
     expect,
@@ -22,6 +21,7 @@ from thalweg.checks.parts import (
 )
 from thalweg.core.chunk import Chunk
 from thalweg.core.protocols import Stream
+from thalweg.keeping import snapshot
 
 CHECKS = promise = Promises()
 

@@ -12,8 +12,8 @@ from thalweg.comparison.store import Store
 from thalweg.comparison.workers import Event, run_cells
 from thalweg.core import params
 from thalweg.core.names import parse
-from thalweg.evaluate.metrics import METRICS
 from thalweg.named import is_file, learner_takes_seed, make_learner, open_stream, stream_takes_seed
+from thalweg.registry import METRICS
 
 CELLS = "cells.sqlite"
 """The file of finished cells, in the folder of a comparison."""
@@ -120,7 +120,7 @@ def _streams(given: Any, target: str | None) -> list[str]:
 
 
 def _is_data(text: str) -> bool:
-    from thalweg.streams.datasets import DATASETS
+    from thalweg.streams.datasets.loading import DATASETS
 
     return not is_file(text) and parse(text)[0] in DATASETS
 

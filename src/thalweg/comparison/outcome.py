@@ -13,12 +13,12 @@ from typing import Any, final
 import numpy as np
 
 from thalweg.comparison.cell import Cell
+from thalweg.comparison.ranking import Ranking
+from thalweg.comparison.significance import Floats
 from thalweg.core.params import choice
-from thalweg.evaluate.metrics import METRICS
-from thalweg.evaluate.ranking import Ranking
 from thalweg.evaluate.result import Result
-from thalweg.evaluate.significance import Floats
-from thalweg.evaluate.table import TITLES, Table, Tabled, bytes_text, equal_decimals, metric_text
+from thalweg.registry import METRICS
+from thalweg.show.tables import TITLES, Table, Tabled, bytes_text, equal_decimals, metric_text
 
 LOWER_IS_BETTER = ("log_loss",)
 NO_RANKING = "Ranks and tests need at least two learners and two streams."
@@ -168,7 +168,7 @@ class Comparison(Tabled):
 
     def to_html(self, path: str | os.PathLike[str]) -> None:
         """Write one self-contained page: pictures, ranks, tests, tables, and how to have it again."""
-        from thalweg.comparison.page import write_page
+        from thalweg.comparison.comparison_page import write_page
 
         write_page(self, Path(path))
 

@@ -119,8 +119,8 @@ class RiverClassifier(MiniBatchClassifier):  # type: ignore[misc]
 
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
-        from thalweg.baselines.majority import MajorityClass
-        from thalweg.trees.hoeffding import HoeffdingTree
+        from thalweg.learners.baselines.majority import MajorityClass
+        from thalweg.learners.trees.hoeffding import HoeffdingTree
 
         yield {"learner": MajorityClass()}
         yield {"learner": HoeffdingTree()}

@@ -12,22 +12,10 @@ from numpy.typing import NDArray
 from thalweg.core import door, params
 from thalweg.core.protocols import State
 from thalweg.evaluate.metrics_jit import SCORES, first_bad, gather, measure, outranks, update
+from thalweg.registry import METRICS
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-
-METRICS: dict[str, str] = {
-    "accuracy": "share of the rows predicted right",
-    "kappa": "accuracy above what the class shares alone would give (Cohen)",
-    "kappa_m": "accuracy above that of always predicting the majority class so far",
-    "kappa_t": "accuracy above that of predicting the previous label",
-    "f1_macro": "F1 of each class, averaged over the classes that occur or are predicted",
-    "g_mean": "geometric mean of the recalls of the classes that occur",
-    "balanced_accuracy": "mean of the recalls of the classes that occur",
-    "log_loss": "mean of -ln(probability given to the true class); lower is better",
-    "auc": "chance that a row of one class is scored above a row of another, over the window, averaged over pairs",
-}
-"""The metrics and what each says; all but ``log_loss``: higher is better."""
 
 NAMES = tuple(METRICS)[:-1]
 """The metrics that come from counts and sums, in the order of the compiled routine; ``auc`` needs the scores."""

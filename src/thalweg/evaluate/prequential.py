@@ -16,9 +16,9 @@ from thalweg.core import params
 from thalweg.core.classifier import Classifier
 from thalweg.core.params import shown
 from thalweg.core.protocols import Stateful, Stream
-from thalweg.evaluate.metrics import METRICS
 from thalweg.evaluate.result import Result
 from thalweg.evaluate.run import Run
+from thalweg.registry import METRICS
 
 NAP = 0.01  # seconds to wait for a stream that has nothing yet
 

@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thalweg.core import params
-from thalweg.evaluate import table
-from thalweg.evaluate.drift import Detections, Recovery, detections, recovery
-from thalweg.evaluate.table import Tabled
+from thalweg.evaluate.detections import Detections, Recovery, detections, recovery
+from thalweg.show import tables as table
+from thalweg.show.tables import Tabled
 
 WHOLE = ("rows", "state_bytes", "labels_used")
 """The columns of a curve that hold whole numbers."""
@@ -114,7 +114,7 @@ class Result(Tabled):
 
     def plot(self, path: str | os.PathLike[str] | None = None, **options: Any) -> Any:
         """Draw the windowed accuracy over the rows, with the drifts; see ``plots.curves`` for the options."""
-        from thalweg.evaluate.plots import curves
+        from thalweg.show.plots import curves
 
         return curves([self], path, **options)
 

@@ -13,7 +13,6 @@ from msgspec import structs
 from numpy.typing import NDArray
 
 from thalweg.core import door
-from thalweg.core.arrays_file import read_arrays, write_arrays
 from thalweg.core.chunk import Chunk
 from thalweg.core.classifier import Classifier
 from thalweg.core.labels import Labels
@@ -21,9 +20,11 @@ from thalweg.core.params import shown
 from thalweg.core.protocols import Stream
 from thalweg.core.schema import Feature, Schema
 from thalweg.core.tables import prefixed, under
-from thalweg.evaluate.metrics import METRICS, Metrics
+from thalweg.evaluate.metrics import Metrics
 from thalweg.evaluate.pending import Pending
 from thalweg.evaluate.result import WHOLE, Result, column, plain
+from thalweg.keeping.arrays_file import read_arrays, write_arrays
+from thalweg.registry import METRICS
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from thalweg.index.scores_jit import add_rule, push
 from thalweg.index.trees_jit import Bits, bit_at
 from thalweg.jit.compile import called, compiled, hot, inlined
-from thalweg.trees.leaf_jit import Floats, Ints
+from thalweg.pool.leaf_jit import Floats, Ints
 
 Guide = NDArray[np.int32]
 WORDS = 32

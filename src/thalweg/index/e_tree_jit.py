@@ -21,7 +21,7 @@ from thalweg.index.e_tree_nodes_jit import LEVEL, ROOT, SIZE, flag
 from thalweg.index.scores_jit import add_rule, push
 from thalweg.index.trees_jit import Bits, place
 from thalweg.jit.compile import called, compiled, inlined
-from thalweg.trees.leaf_jit import Floats, Ints
+from thalweg.pool.leaf_jit import Floats, Ints
 
 
 @inlined

@@ -6,7 +6,7 @@ import numpy as np
 
 from thalweg.index.trees_jit import Bits
 from thalweg.jit.compile import called, inlined
-from thalweg.trees.leaf_jit import Floats, Ints
+from thalweg.pool.leaf_jit import Floats, Ints
 
 SIZE, PARENT, LEVEL = 0, 1, 2
 ROOT, USED, FREE, MOST, LEAST = 0, 1, 2, 3, 4

@@ -7,7 +7,7 @@ import numpy as np
 from thalweg.index.e_tree_nodes_jit import FLOOR, LEAST, LEVEL, LOGS, SIZE, flag, growth, put, take_node, volume
 from thalweg.index.trees_jit import Bits
 from thalweg.jit.compile import called
-from thalweg.trees.leaf_jit import Floats, Ints
+from thalweg.pool.leaf_jit import Floats, Ints
 
 GREEDY, RSTAR = 0, 1
 

@@ -25,7 +25,7 @@ from thalweg.index.e_tree_split_jit import divide, farthest
 from thalweg.index.scores_jit import push
 from thalweg.index.trees_jit import Bits
 from thalweg.jit.compile import called, compiled
-from thalweg.trees.leaf_jit import Floats, Ints
+from thalweg.pool.leaf_jit import Floats, Ints
 
 # -- inserting --------------------------------------------------------------------------------------------------------
 

@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 from thalweg.core.params import shown
 from thalweg.index import trees_jit as jit
 from thalweg.index.rules import Floats, Ints, Rules, boxes_of_tree
-from thalweg.trees.tables_jit import LEAF, NODE
-from thalweg.trees.tree import Tree
+from thalweg.pool.tables_jit import LEAF, NODE
+from thalweg.pool.tree import Tree
 
 _NEEDS = (
     "model must be a tree or a forest of this library, of scikit-learn, LightGBM or XGBoost, whose tests look at one "

@@ -22,8 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thalweg.jit.compile import called, compiled, inlined
-from thalweg.trees.leaf_jit import Floats, Ints
-from thalweg.trees.tables_jit import LEAF, NODE, Nodes, arity, feature_of, heavier, left_of
+from thalweg.pool.leaf_jit import Floats, Ints
+from thalweg.pool.tables_jit import LEAF, NODE, Nodes, arity, feature_of, heavier, left_of
 
 Bits = NDArray[np.uint64]
 Whole = NDArray[np.uint32]

@@ -3,13 +3,16 @@
 ``compiled`` and ``hot`` are for entry routines, called from Python: cached on disk, the GIL released.
 ``inlined`` and ``called`` are for the functions they are made of.
 
-Numba notices an edited file but not an edited file that another one calls. The cache folder is
-therefore named by a hash of every compiled source in the package, so stale code is never run.
+Numba notices an edited file but not an edited file that another one calls. The cache folder of a
+file is therefore named by a hash of its source and of every source that it imports, directly or not:
+stale code is never run, and a change elsewhere in the package compiles nothing again.
 """
 
 import hashlib
 import os
+import re
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -18,18 +21,43 @@ import numba
 F = TypeVar("F", bound=Callable[..., Any])
 
 PACKAGE = Path(__file__).resolve().parent.parent
+CACHE = Path(os.environ.get("THALWEG_CACHE") or os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "thalweg"
+"""What is kept between runs; asked for once, so that compiled code stays where it is."""
 
 
-def cache_folder() -> Path:
-    """Where compiled code of this very version of the sources is kept."""
+_IMPORT = re.compile(rb"^from thalweg([.\w]*) import (\([^)]*\)|[^\n]*)", re.MULTILINE)
+
+
+@cache
+def cache_folder(source: Path) -> Path:
+    """Where compiled code of this very version of a file, and of all that it imports, is kept."""
     digest = hashlib.sha256()
-    for source in sorted([*PACKAGE.rglob("*_jit.py"), *(PACKAGE / "jit").glob("*.py")]):
-        digest.update(source.read_bytes())
-    home = os.environ.get("THALWEG_CACHE") or os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(home) / "thalweg" / f"compiled-{digest.hexdigest()[:16]}"
+    for path in sorted(_reached(source)):
+        digest.update(str(path).removeprefix(str(PACKAGE)).encode())
+        digest.update(_read(path)[0])
+    return CACHE / f"compiled-{digest.hexdigest()[:16]}"
 
 
-_FOLDER = cache_folder()
+def _reached(source: Path) -> set[Path]:
+    """Give a file, and all files of the package that it imports, directly or not."""
+    found, ahead = {source}, [source]
+    while ahead:
+        new = _read(ahead.pop())[1] - found
+        found |= new
+        ahead += new
+    return found
+
+
+@cache
+def _read(source: Path) -> tuple[bytes, frozenset[Path]]:
+    """Give the hash of a file, and the files of the package that it names in its imports."""
+    text = source.read_bytes()
+    named = set()
+    for module, names in _IMPORT.findall(text):
+        home = PACKAGE.joinpath(*module.decode().split(".")[1:])
+        words = (words.split() for words in names.decode().strip("()").split(","))
+        named |= {home.with_suffix(".py"), *(home / f"{word[0]}.py" for word in words if word)}
+    return hashlib.sha256(text).digest(), frozenset(path for path in named if path.is_file())
 
 
 def compiled(function: F) -> F:
@@ -60,7 +88,7 @@ def _compile(function: F, **options: bool) -> F:
 def _cached(dispatcher: F) -> F:
     if not numba.config.DISABLE_JIT:
         before = numba.config.CACHE_DIR
-        numba.config.CACHE_DIR = str(_FOLDER)
+        numba.config.CACHE_DIR = str(cache_folder(Path(dispatcher.__code__.co_filename)))
         try:
             dispatcher.enable_caching()  # type: ignore[attr-defined]
         finally:

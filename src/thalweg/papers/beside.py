@@ -11,10 +11,10 @@ from typing import final
 
 import numpy as np
 
-from thalweg.evaluate.ranking import Ranking
-from thalweg.evaluate.significance import Floats, average_ranks
-from thalweg.evaluate.table import Table, equal_decimals
+from thalweg.comparison.ranking import Ranking
+from thalweg.comparison.significance import Floats, average_ranks
 from thalweg.papers.plan import PaperTable, Published
+from thalweg.show.tables import Table, equal_decimals
 
 UNITS = {"accuracy": "accuracy in per cent", "error": "error in per cent", "time": "CPU µs per record",
          "memory": "kB of model at the end", "answer": "CPU µs of an answer", "index": "kB of index"}  # fmt: skip

@@ -76,7 +76,7 @@ class Reproduction:
 
     def write(self, folder: str | os.PathLike[str]) -> list[Path]:
         """Write the report (HTML, Markdown), the numbers and the runs (CSV), and how it was made (JSON)."""
-        from thalweg.papers.report import html_page, markdown_page
+        from thalweg.papers.paper_page import html_page, markdown_page
 
         place = Path(folder)
         place.mkdir(parents=True, exist_ok=True)
@@ -162,7 +162,7 @@ def _rows(table: PaperTable, size: Scale) -> dict[str, list[str]]:
 
 def _absent(stream: str) -> str:
     """Say why a stream cannot be read; empty: it can. Nothing about this machine is told."""
-    from thalweg.streams.datasets import DATASETS, find_file
+    from thalweg.streams.datasets.loading import DATASETS, find_file
 
     name = parse(stream)[0]
     dataset = DATASETS.get(name)

@@ -14,7 +14,7 @@ from thalweg.core.params import shown
 from thalweg.core.protocols import Stream
 from thalweg.core.schema import Schema
 from thalweg.serve.texts import text_tables
-from thalweg.streams.write import csv_word
+from thalweg.streams.files.writing import csv_word
 
 ENDS = (".csv", ".parquet")
 ROWS, CELLS = 8_192, 4_000_000

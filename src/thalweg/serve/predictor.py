@@ -9,10 +9,10 @@ from typing import Any, Literal, NamedTuple, Self, final
 import numpy as np
 from numpy.typing import NDArray
 
-from thalweg import snapshot
 from thalweg.core import params
 from thalweg.core.schema import Schema
-from thalweg.serve.shelf import Note, Shelf
+from thalweg.keeping import snapshot
+from thalweg.serve.versions import Note, Shelf
 
 SYNCS = ("chunk", "immediate")
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from thalweg.core.params import shown
 from thalweg.core.schema import Schema
-from thalweg.streams.csv import MISSING
+from thalweg.streams.files.csv.csv_stream import MISSING
 
 _BYTES = 1 << 20
 _NO_NUMBER = re.compile(r"CSV column #(\d+): .*invalid value '(.*)'", re.DOTALL)

@@ -6,13 +6,13 @@ from typing import Any, Self, final
 import numpy as np
 from numpy.typing import NDArray
 
-from thalweg import snapshot
 from thalweg.core import door, params
 from thalweg.core.classifier import Classifier
 from thalweg.core.labels import sequence
 from thalweg.detectors.by_name import make_detector
-from thalweg.index.chunk_ensemble import ChunkEnsemble
-from thalweg.serve.shelf import Note, Shelf
+from thalweg.keeping import snapshot
+from thalweg.learners.chunks.chunk_ensemble import ChunkEnsemble
+from thalweg.serve.versions import Note, Shelf
 
 _LOOK = 100
 """After so many rows a trainer looks whether there was a drift."""

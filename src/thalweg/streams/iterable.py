@@ -10,7 +10,7 @@ from thalweg.core.chunk import Chunk
 from thalweg.core.params import shown
 from thalweg.core.protocols import State
 from thalweg.core.schema import Schema
-from thalweg.streams.records import FIRST, Records, infer, label_column
+from thalweg.streams.files.records import FIRST, Records, infer, label_column
 from thalweg.streams.source import Source
 
 

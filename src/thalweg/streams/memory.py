@@ -11,7 +11,7 @@ from thalweg.core.labels import Labels
 from thalweg.core.params import choice, flag, shown, whole
 from thalweg.core.protocols import State
 from thalweg.core.schema import Schema
-from thalweg.streams.columns import label_array, listed, refuse_schema, seconds
+from thalweg.streams.files.columns import label_array, listed, refuse_schema, seconds
 from thalweg.streams.source import Source, csr
 
 

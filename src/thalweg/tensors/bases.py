@@ -18,7 +18,6 @@ from thalweg.core.params import Parametrised, choice, number, shown, whole
 from thalweg.core.protocols import State
 from thalweg.core.tables import sound
 from thalweg.tensors import chordal_jit as jit
-from thalweg.tensors.chunks import FORMS, form_from, shape_from
 from thalweg.tensors.forms import (
     LARGEST_DENSE,
     CPTensors,
@@ -31,6 +30,7 @@ from thalweg.tensors.forms import (
     shape_of,
     tensors_in,
 )
+from thalweg.tensors.joining import FORMS, form_from, shape_from
 from thalweg.tensors.warm import follow, leading
 
 ROUTES = ("auto", "svd", "gram", "randomised", "warm")

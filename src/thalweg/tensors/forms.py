@@ -13,6 +13,7 @@ from thalweg.core.schema import Schema
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+Shape = tuple[int, ...]
 
 LARGEST_DENSE = 10_000_000
 """Values of one tensor that may be written out as an array."""
@@ -395,3 +396,18 @@ def _small(shape: tuple[int, ...]) -> None:
 
 def _with_rows(A: Floats, ndim: int) -> Floats:
     return A if A.ndim == ndim else A[None]
+
+
+def check_shape(shape: Any) -> Shape | None:
+    """Let a parameter ``shape`` in: sizes, one of them -1 where it is what the width of a row leaves.
+
+    >>> check_shape([8, -1])
+    (8, -1)
+    """
+    if shape is None:
+        return None
+    sizes = tuple(shape) if isinstance(shape, (tuple, list)) else ()
+    good = [n for n in sizes if isinstance(n, int) and not isinstance(n, bool) and (n >= 1 or n == -1)]
+    if not sizes or len(good) < len(sizes) or sizes.count(-1) > 1:
+        raise ValueError(f"shape must be None or sizes of at least 1, one of them may be -1, got {shown(shape)}")
+    return sizes

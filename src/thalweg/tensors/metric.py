@@ -7,8 +7,7 @@ import numpy as np
 
 from thalweg.core.params import Parametrised, shown, whole
 from thalweg.tensors.bases import Bases, Decomposition
-from thalweg.tensors.forms import Floats
-from thalweg.tensors.learner import check_shape
+from thalweg.tensors.forms import Floats, check_shape
 
 
 @final

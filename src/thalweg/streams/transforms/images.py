@@ -12,7 +12,7 @@ from thalweg.core.chunk import Chunk
 from thalweg.core.names import parse
 from thalweg.core.params import choice, number, shown, whole
 from thalweg.core.protocols import Stream
-from thalweg.streams.datasets import load_dataset
+from thalweg.streams.datasets.loading import load_dataset
 from thalweg.streams.nested import changes, codes_of, is_dense, is_stream, known_classes
 from thalweg.streams.transforms.around import Around
 from thalweg.streams.transforms.changes_jit import advance

@@ -1,1 +1,0 @@
-"""Honest baselines: what any learner must beat."""

@@ -1,0 +1,76 @@
+"""What ``thalweg demo`` shows: a stream whose concept changes three times, and learners side by side."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from thalweg import registry
+from thalweg.active.avu import AVU
+from thalweg.active.learner import ActiveLearner
+from thalweg.evaluate.prequential import prequential
+from thalweg.streams.drift import DriftStream
+from thalweg.streams.generators.agrawal import Agrawal
+
+if TYPE_CHECKING:
+    from thalweg.evaluate.prequential import Progress
+    from thalweg.evaluate.result import Result
+
+LEARNERS = {
+    "majority": "majority",
+    "naive-bayes": "naive-bayes",
+    "hoeffding-tree": "hoeffding-tree",
+    "leveraging-bagging": "leveraging-bagging(size=10)",
+    "arf": "arf(size=10)",
+    "sdf": "sdf(size=5)",
+    "sdf, 70 % of labels": "sdf(size=5)",
+}
+FUNCTIONS = (3, 4, 1, 7)
+"""Of the AGRAWAL stream, one after the other."""
+
+
+def drifting_stream(rows: int, seed: int) -> DriftStream:
+    """Loan applications whose rule changes at a quarter, a half and three quarters of the stream."""
+    quarter = rows // 4
+    concepts = [Agrawal(function=f, seed=seed + i) for i, f in enumerate(FUNCTIONS)]
+    stream: Any = concepts[-1]
+    for i in reversed(range(len(concepts) - 1)):
+        stream = DriftStream(concepts[i], stream, position=quarter, width=max(1, quarter // 50), seed=seed + 10 + i)
+    return stream  # type: ignore[no-any-return]
+
+
+def run_demo(rows: int, seed: int, watch: "Callable[[str], Callable[[Progress], None]]") -> "list[Result]":
+    """Run every learner of the demo over the same stream."""
+    results = []
+    for name, text in LEARNERS.items():
+        learner = registry.make("learner", text, registry.LEARNERS)
+        if "70 %" in name:
+            learner = ActiveLearner(learner=learner, strategy=AVU(budget=0.7))
+        results.append(
+            prequential(
+                drifting_stream(rows, seed),
+                learner,
+                limit=rows,
+                every=max(500, rows // 200),
+                window=max(500, rows // 100),
+                on_progress=watch(name),
+                name=name,
+                stream_name="AGRAWAL with three drifts",
+            )
+        )
+    return results
+
+
+def write_demo(results: "list[Result]", folder: Path, command: str = "thalweg demo") -> list[Path]:
+    """Write the picture and the page, with the command that makes them; give their paths."""
+    from thalweg.show.plots import curves
+    from thalweg.show.run_page import page
+
+    picture, web = folder / "thalweg-demo.png", folder / "thalweg-demo.html"
+    curves(results, picture)
+    page(
+        results, web, title="Seven learners on a stream that changes three times",
+        words="Loan applications (the AGRAWAL generator). The rule that decides them changes at the dashed lines; "
+        "every record is predicted before its label is used.",
+        command=command,
+    )  # fmt: skip
+    return [picture, web]

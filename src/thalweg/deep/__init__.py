@@ -1,1 +1,0 @@
-"""Cascades: layers of forests, each of which sees what the layer before it answers."""

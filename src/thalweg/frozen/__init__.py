@@ -1,0 +1,1 @@
+"""Forests compiled for answering only."""

@@ -1,0 +1,109 @@
+"""How the leaves of a living tree answer is written down; the tables are in frozen_leaf_jit.py."""
+
+import math
+
+from thalweg.frozen.frozen_leaf_jit import CELLS, CLASSES, LISTS, NOMINALS, SEEN, scale_of
+from thalweg.index.trees_jit import Whole
+from thalweg.jit.compile import compiled, inlined
+from thalweg.pool.leaf_jit import (
+    BAYES_RIGHT,
+    INV,
+    LOG,
+    MAJORITY_RIGHT,
+    MEAN,
+    NUMBERS,
+    NUMERIC_COLUMNS,
+    OWN,
+    ROOM,
+    VALUES,
+    Floats,
+    Ints,
+    Watched,
+    lanes_of,
+)
+from thalweg.pool.tables_jit import ADAPTIVE, BAYES, R_BAYES_FROM, R_LEAF, Nodes, left_of
+
+
+@inlined
+def answers_by_bayes(nodes: Nodes, tally: Floats, stats: Floats, rules: Floats, i: int) -> bool:
+    """Does leaf i of a pool answer by naive Bayes?"""
+    slot, kind = left_of(nodes, i), rules[R_LEAF]
+    return slot >= 0 and (
+        (kind == ADAPTIVE and stats[slot, MAJORITY_RIGHT] <= stats[slot, BAYES_RIGHT])
+        or (kind == BAYES and tally[i, 0] >= rules[R_BAYES_FROM])
+    )
+
+
+@compiled
+def freeze(nodes: Nodes, tally: Floats, stats: Floats, watched: Watched, layout: Ints, rules: Floats, origin: Ints,
+           weight: float, sides: Ints, write: bool, leaves: Whole, plain: Floats, cells: Floats, lists: Whole,
+           cell: int, item: int) -> tuple[int, int]:  # fmt: skip
+    """Write down how the leaves of one tree answer, cells and lists from where they begin; give where they end.
+
+    write: False only counts. origin: each leaf's node in the pool, and its parent. sides: as in the table above.
+    """
+    classes = tally.shape[1] - 1
+    for j in range(len(origin)):
+        i, parent = origin[j, 0], origin[j, 1]
+        if write:
+            leaves[j, :] = 0
+            leaves[j, CELLS], leaves[j, LISTS] = cell, item
+            source = parent if parent >= 0 and tally[i, 0] == 0.0 else i
+            total = 0.0
+            for c in range(classes):
+                total += tally[source, 1 + c]
+            for c in range(plain.shape[1]):
+                side = sides[c]
+                plain[j, c] = tally[source, 1 + side] * scale_of(weight, total) if total > 0.0 and side >= 0 else 0.0
+        if not answers_by_bayes(nodes, tally, stats, rules, i):
+            continue
+        present = 0
+        for c in range(classes):
+            present += tally[i, 1 + c] > 0.0
+        if present < 2:  # one class alone: naive Bayes says what the class weights say
+            continue
+        mine = item
+        if write:
+            q = 0
+            for c in range(classes):
+                if tally[i, 1 + c] > 0.0:
+                    lists[item + q], cells[cell + q] = c, tally[i, 1 + c]
+                    q += 1
+        item, cell = item + present, cell + present
+        slot = left_of(nodes, i)
+        numbers = int(stats[slot, NUMBERS])
+        seen = 0
+        for k in range(numbers):
+            f, start, lanes = watched[slot, k, 0], watched[slot, k, 1], lanes_of(k, numbers)
+            if f < 0 or not stats[slot, start] > 0.0:
+                continue
+            if write:
+                lists[item + seen] = f
+                for q in range(present):
+                    a = start + lanes * (OWN + NUMERIC_COLUMNS * lists[mine + q])
+                    cells[cell + q] = stats[slot, a + lanes * MEAN]
+                    cells[cell + present + q] = stats[slot, a + lanes * INV]
+                    cells[cell + 2 * present + q] = stats[slot, a + lanes * LOG]
+            cell += 3 * present
+            seen += 1
+        item += seen
+        nominal = 0
+        for k in range(numbers, watched.shape[1]):
+            f, start = watched[slot, k, 0], watched[slot, k, 1]
+            if f < 0 or stats[slot, start] == 0.0:
+                continue
+            if write:
+                lists[item + 2 * nominal], lists[item + 2 * nominal + 1] = f, layout[ROOM, f]
+                for v in range(layout[ROOM, f] + 1):
+                    for q in range(present):
+                        c = lists[mine + q]
+                        n = stats[slot, start + 1 + c]
+                        here = stats[slot, start + 1 + (1 + v) * classes + c] if v < layout[ROOM, f] else 0.0
+                        log = math.log((here + 1.0) / (n + layout[VALUES, f])) if n > 0.0 else -math.inf
+                        cells[cell + v * present + q] = log
+            cell += (layout[ROOM, f] + 1) * present
+            nominal += 1
+        item += 2 * nominal
+        if write:
+            leaves[j, CLASSES], leaves[j, SEEN], leaves[j, NOMINALS] = present, seen, nominal
+    return cell, item

@@ -1,0 +1,251 @@
+"""A forest as it is at one moment: it learns no more, and answers faster."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thalweg.core import door, params
+from thalweg.core.labels import Labels
+from thalweg.core.protocols import State
+from thalweg.core.schema import Schema
+from thalweg.frozen import freeze_jit
+from thalweg.frozen import frozen_jit as jit
+from thalweg.frozen import frozen_leaf_jit as leaf_jit
+from thalweg.frozen.frozen_sound import refuse_unsound
+from thalweg.index import trees_jit
+from thalweg.index.batch import height, rooms
+from thalweg.index.rules import Floats, Ints
+from thalweg.index.sources import trees_of
+from thalweg.pool.tree import Tree as LoneTree
+
+Tree = tuple[Any, int, float, Ints]
+"""A pool, the root of a tree in it, its weight (-1: it is alone), and which vote is for each class (-1: none)."""
+
+
+class Frozen(params.Parametrised, ABC):
+    """What predictors share that learn no more: labels, features and verbs."""
+
+    mappable = True
+    """Can its tables stand on a file?"""
+
+    _labels: Labels
+    _schema: Schema | None
+
+    def __init__(self) -> None:
+        self._labels, self._schema = Labels(), None
+
+    @abstractmethod
+    def _answer(self, X: Floats) -> Floats:
+        """Give the probabilities of rows that have passed the door."""
+
+    def _winner(self, X: Floats) -> Ints:
+        """Give the number of the most probable class of rows that have passed the door."""
+        return np.asarray(self._answer(X).argmax(axis=1))
+
+    def predict_proba(self, X: Any) -> Floats:
+        """Give each row's probability of each class in ``classes_``, as the living forest did."""
+        X, _ = door.rows(X, self._known_schema, missing=True, learning=False)
+        return self._answer(X)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Give each row's most probable label (the first in ``classes_`` among equals)."""
+        X, _ = door.rows(X, self._known_schema, missing=True, learning=False)
+        return np.asarray(self.classes_[self._winner(X)])
+
+    def predict_proba_one(self, x: Any) -> dict[Hashable, float]:
+        """Give the probability of each class for one record: a dict by feature name, or a row."""
+        X, _ = door.one_row(x, self._known_schema, missing=True, learning=False)
+        return dict(zip(self._labels.values, self._answer(X)[0].tolist(), strict=True))
+
+    def predict_one(self, x: Any) -> Any:
+        """Give the most probable label of one record."""
+        X, _ = door.one_row(x, self._known_schema, missing=True, learning=False)
+        return self._labels.values[int(self._winner(X)[0])]
+
+    @property
+    def classes_(self) -> NDArray[Any]:
+        """The labels, in the order of the columns of ``predict_proba``."""
+        return self._labels.to_array()
+
+    @property
+    def schema(self) -> Schema | None:
+        """The features."""
+        return self._schema
+
+    @property
+    def _known_schema(self) -> Schema:
+        if self._schema is None:
+            raise ValueError(f"{type(self).__name__} is empty: compile a forest, or restore one")
+        return self._schema
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all tables."""
+        return sum(table.nbytes for table in self.tables().values())
+
+    @abstractmethod
+    def tables(self) -> State:
+        """All tables, not copied: what another process needs to answer."""
+
+    def state(self) -> State:
+        """Copy out all that it knows, as named arrays."""
+        state = {"labels": self._labels.to_bytes()}
+        if self._schema is not None:
+            state["schema"] = np.frombuffer(self._schema.to_json(), dtype=np.uint8).copy()
+        return state | {name: table.copy() for name, table in self.tables().items()}
+
+    def restore(self, state: Mapping[str, NDArray[Any]], *, copy: bool = True) -> None:
+        """Be what ``state`` gave. copy: False lets the tables be these very arrays; they are never written to."""
+        mine = f"state must be what {type(self).__name__}.state() gave"
+        try:
+            if copy:
+                state = {name: table.copy() for name, table in state.items()}
+            labels = Labels.from_bytes(state["labels"])
+            schema = Schema.from_json(state["schema"].tobytes()) if "schema" in state else None
+            self._adopt(state, labels, schema)
+        except KeyError as error:
+            raise ValueError(f"{mine}: it lacks {error}") from None
+        except (ValueError, TypeError, AttributeError) as error:
+            raise ValueError(f"{mine}: {error}") from None
+        self._labels, self._schema = labels, schema
+
+    @abstractmethod
+    def _adopt(self, state: Mapping[str, NDArray[Any]], labels: Labels, schema: Schema | None) -> None:
+        """Take over the tables, or refuse what could not be its own."""
+
+
+@final
+class FrozenForest(Frozen):
+    """What a forest's ``compile`` gives: its trees packed for answering, the same probabilities bit for bit.
+
+    A leaf that answers by class weights is a row of a table; one that answers by naive Bayes keeps the Gaussians of the
+    classes that it has seen. Many rows go down a tree together.
+
+    >>> from thalweg import SEA, AdaptiveRandomForest
+    >>> from thalweg.frozen.frozen_forest import freeze
+    >>> chunk = SEA(seed=1).read(5_000)
+    >>> forest = AdaptiveRandomForest(size=5).partial_fit(chunk.X, chunk.y)
+    >>> bool((freeze(forest).predict_proba(chunk.X) == forest.predict_proba(chunk.X)).all())
+    True
+    """
+
+    TABLES = ("packed", "leaf", "trees", "weight", "sides", "leaves", "plain", "cells", "lists")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._take(_no_trees(0))
+
+    @classmethod
+    def of(cls, trees: Sequence[Tree], labels: Labels, schema: Schema) -> "FrozenForest":
+        """Freeze trees. Those of one pool come one after the other: their votes are added up first."""
+        self = cls()
+        self._labels, self._schema = labels.copy(), schema
+        self._take(_freeze(trees, len(labels)))
+        return self
+
+    def _take(self, tables: State) -> None:
+        self._tables = tuple(tables[name] for name in self.TABLES)
+        self._height = height(tables["packed"], tables["trees"][:, jit.ROOT])
+
+    def _answer(self, X: Floats) -> Floats:
+        classes = len(self._labels)
+        out = np.empty((len(X), classes))
+        if len(self):
+            work = rooms(X, self._height, len(self))
+            part, logs = np.empty((classes, work[0].shape[1])), np.empty(max(2, classes))
+            routine: Any = jit.answer
+            routine(*self._tables, X, out, part, logs, *work)
+        else:
+            out[:] = 1.0 / max(1, classes)
+        return out
+
+    def __len__(self) -> int:
+        """Trees."""
+        return len(self._tables[2])
+
+    def tables(self) -> State:
+        """All tables, not copied: what another process needs to answer."""
+        return dict(zip(self.TABLES, self._tables, strict=True))
+
+    def _adopt(self, state: Mapping[str, NDArray[Any]], labels: Labels, schema: Schema | None) -> None:
+        tables = {name: state[name] for name in self.TABLES}
+        refuse_unsound(tables, _no_trees(len(labels)), len(labels), 0 if schema is None else schema.n_features)
+        self._take(tables)
+
+
+def freeze(model: Any) -> FrozenForest:
+    """Freeze a forest or a tree of this library; of a Hoeffding adaptive tree only one without alternates.
+
+    model: what has learned; it may go on learning, and the frozen one stays as it is.
+
+    >>> from thalweg import SEA, HoeffdingTree
+    >>> chunk = SEA(seed=1).read(5_000)
+    >>> tree = HoeffdingTree().partial_fit(chunk.X, chunk.y)
+    >>> bool((freeze(tree).predict_proba(chunk.X) == tree.predict_proba(chunk.X)).all())
+    True
+    """
+    if not (hasattr(model, "_grown_trees") or isinstance(model, LoneTree)):
+        raise TypeError(f"model must be a tree or a forest of this library, got {params.shown(model)}")
+    if getattr(model, "blend", False) and model._started and (model._pool.links >= 0).any():
+        raise ValueError("model must have no alternate subtrees, whose votes are blended, got a tree that has")
+    trees = trees_of(model)
+    if isinstance(model, LoneTree):
+        trees = [(pool, root, -1.0, sides) for pool, root, _, sides in trees]
+    return FrozenForest.of(trees, model._labels, model._schema)
+
+
+def _no_trees(classes: int) -> State:
+    whole = np.uint32
+    return {
+        "packed": np.zeros(0, dtype=trees_jit.PACKED), "leaf": np.zeros(0, dtype=whole),
+        "trees": np.zeros((0, 3), dtype=np.int64), "weight": np.zeros(0),
+        "sides": np.zeros((0, classes), dtype=np.int64), "leaves": np.zeros((0, leaf_jit.COLUMNS), dtype=whole),
+        "plain": np.zeros((0, classes)), "cells": np.zeros(0), "lists": np.zeros(0, dtype=whole),
+    }  # fmt: skip
+
+
+def _freeze(trees: Sequence[Tree], classes: int) -> State:
+    parts: dict[str, list[NDArray[Any]]] = {name: [table] for name, table in _no_trees(classes).items()}
+    base = cell = item = leaves = shard = 0
+    coded = any((sides != np.arange(classes)).any() for *_, sides in trees)
+    no_cells, no_items = np.zeros(0), np.zeros(0, dtype=np.uint32)
+    for t, (pool, root, weight, sides) in enumerate(trees):
+        if t and pool is not trees[t - 1][0]:
+            shard += 1
+        nodes, missing, origin = trees_jit.unfold(pool.nodes, pool.tally, root)
+        size = int(trees_jit.packed_size(nodes))
+        packed, leaf = np.zeros(size, dtype=trees_jit.PACKED), np.zeros(size, dtype=np.uint32)
+        size = int(trees_jit.pack(nodes, missing, packed, leaf, base, 0))
+        packed, leaf = trees_jit.in_depth(packed[:size], leaf[:size], base)
+        leaf, origin = _in_order(leaf, origin, leaves)
+        n = len(origin)
+        rows, plain = np.zeros((n, leaf_jit.COLUMNS), dtype=np.uint32), np.zeros((n, classes))
+        given = (pool.nodes, pool.tally, pool.stats, pool.watched, pool.layout, pool.rules, origin, weight, sides)
+        cells_end, items_end = freeze_jit.freeze(*given, False, rows, plain, no_cells, no_items, 0, 0)
+        cells, lists = np.zeros(cells_end), np.zeros(items_end, dtype=np.uint32)
+        freeze_jit.freeze(*given, True, rows, plain, cells, lists, 0, 0)
+        rows[:, leaf_jit.CELLS] += np.uint32(cell)
+        rows[:, leaf_jit.LISTS] += np.uint32(item)
+        new = {
+            "packed": packed, "leaf": leaf, "trees": np.array([[base, shard, leaves]]),
+            "weight": np.array([float(weight)]), "sides": sides[None] if coded else sides[None][:0], "leaves": rows,
+            "plain": plain, "cells": cells, "lists": lists,
+        }  # fmt: skip
+        for name, table in new.items():
+            parts[name].append(table)
+        base, cell, item, leaves = base + len(packed), cell + int(cells_end), item + int(items_end), leaves + n
+    return {name: np.ascontiguousarray(np.concatenate(tables)) for name, tables in parts.items()}
+
+
+def _in_order(leaf: NDArray[np.uint32], origin: Ints, first: int) -> tuple[NDArray[np.uint32], Ints]:
+    """Number leaves from ``first`` on in the order in which they come; origin: a row for each leaf, by its number."""
+    ends = np.flatnonzero(leaf != trees_jit.NO_LEAF)
+    _, met = np.unique(leaf[ends], return_index=True)  # a leaf may be there twice
+    order = leaf[ends[np.sort(met)]].astype(np.int64)
+    number = np.empty(len(order), dtype=np.uint32)
+    number[order] = np.arange(first, first + len(order))
+    leaf[ends] = number[leaf[ends]]
+    return leaf, np.ascontiguousarray(origin[order])

@@ -1,0 +1,1 @@
+"""The learners, a room for each family."""

@@ -1,0 +1,42 @@
+"""Predict the class that has been most frequent so far."""
+
+from typing import final
+
+import numpy as np
+
+from thalweg.core.classifier import Classifier, Floats, Ints
+from thalweg.core.protocols import State
+from thalweg.core.schema import Schema
+from thalweg.learners.baselines.majority_jit import play
+
+
+@final
+class MajorityClass(Classifier):
+    """Predict the class shares seen so far, whatever the record.
+
+    >>> MajorityClass().partial_fit([[0.0], [0.0], [0.0]], ["a", "b", "b"]).predict_one([7.0])
+    'b'
+    """
+
+    missing = "native"
+    bounded = True
+    blind = True
+
+    __slots__ = ("_counts",)
+
+    def _start(self, schema: Schema) -> None:
+        self._counts = np.zeros(len(self._labels))
+
+    def _play(self, X: Floats, y: Ints, w: Floats, events: Ints, out: Floats, known: int) -> None:
+        if len(self._counts) < len(self._labels):
+            self._counts = np.pad(self._counts, (0, len(self._labels) - len(self._counts)))
+        play(self._counts, y, w, events, out, known)
+
+    def _tables(self) -> State:
+        return {"counts": self._counts}
+
+    def _adopt(self, tables: State, schema: Schema) -> None:
+        counts = tables["counts"]
+        if counts.dtype != np.float64 or counts.ndim != 1:
+            raise ValueError("its table 'counts' has another type or shape")
+        self._counts = counts

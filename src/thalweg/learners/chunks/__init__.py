@@ -1,0 +1,1 @@
+"""Ensembles with a tree for each chunk of rows, asked through an index of their rules."""

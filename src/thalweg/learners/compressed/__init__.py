@@ -1,0 +1,1 @@
+"""Learners behind a projection to fewer dimensions."""

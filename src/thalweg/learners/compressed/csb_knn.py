@@ -1,0 +1,256 @@
+"""Bagged nearest neighbours, each member behind a projection of its own."""
+
+from typing import Any, Literal, final
+
+import numpy as np
+
+from thalweg.core import params
+from thalweg.core.classifier import Classifier, Floats, Ints
+from thalweg.core.protocols import State
+from thalweg.core.schema import Schema
+from thalweg.core.steps import cut, unroll
+from thalweg.core.tables import prefixed, under
+from thalweg.detectors.by_name import make_detector
+from thalweg.detectors.detector import Detector
+from thalweg.jit.random import seeded
+from thalweg.learners.compressed import csb_knn_jit as jit
+from thalweg.learners.windows.knn import NEIGHBOURS, WindowKNN
+from thalweg.projections.by_name import make_projection
+from thalweg.projections.projection import Projection
+
+_DRAWS = ("skip", "vote")
+
+
+@final
+class CompressedBagging(Classifier):
+    """Leveraging bagging over nearest neighbours behind random projections (CSB-kNN): the matrices make them differ.
+
+    size: members. drift: a detector or its name, for each member's errors before it learns the row: at a drift the
+    worst member starts anew, with a new matrix. None: members are never replaced.
+    rate: mean of the Poisson weights (λ). draws: "skip": a member leaves a row out where its draw is 0, and that is
+    all (the paper's); "vote": a neighbour's vote counts as often as it was drawn.
+    p, epsilon, projection, k, window, metric, ties, weights, scale, precision: see CompressedKNN; a projection that
+    moves ("pca") is not for this. seed: for matrices and draws. CompressedBaggedKNN has one matrix for all members.
+
+    Reference: M. Bahri, A. Bifet, S. Maniu, R. de Mello, N. Tziortziotis, "Compressed k-nearest neighbors ensembles for
+    evolving data streams", ECAI 2020.
+
+    >>> from thalweg import CompressedBagging, Text
+    >>> chunk = Text(words=500, seed=1).read(3_000)
+    >>> learner = CompressedBagging(size=5, p=20)
+    >>> proba = learner.test_then_train(chunk.X, chunk.y)
+    >>> bool((learner.classes_[proba.argmax(axis=1)] == chunk.y).mean() > 0.7)
+    True
+    """
+
+    missing = "native"
+    sparse = True
+    bounded = True
+
+    __slots__ = ("_counts", "_detectors", "_dice", "_kind", "_members", "_projections")
+
+    def __init__(
+        self,
+        *,
+        size: int = 10,
+        k: int = 5,
+        window: int = 1000,
+        p: int | None = None,
+        epsilon: float | None = None,
+        projection: str | Projection = "gaussian",
+        drift: str | Detector | None = "adwin",
+        rate: float = 6.0,
+        draws: Literal["skip", "vote"] = "skip",
+        metric: Literal["euclidean", "manhattan", "hamming", "cosine"] = "euclidean",
+        ties: Literal["all", "k"] = "all",
+        weights: Literal["uniform", "distance"] = "uniform",
+        scale: Literal["window", "online"] | None = "window",
+        precision: Literal["float64", "float32"] = "float64",
+        seed: int = 1,
+    ) -> None:
+        params.whole("size", size, least=1, most=10_000)
+        make_detector("drift", drift)
+        params.number("rate", rate, above=0, below=100)
+        params.choice("draws", draws, _DRAWS)
+        params.whole("seed", seed, least=0)
+        self.size = size
+        self.k = k
+        self.window = window
+        self.p = p
+        self.epsilon = epsilon
+        self.projection = projection
+        self.drift = drift
+        self.rate = rate
+        self.draws = draws
+        self.metric = metric
+        self.ties = ties
+        self.weights = weights
+        self.scale = scale
+        self.precision = precision
+        self.seed = seed
+        self._new_member()
+        if self._new_projection(0, 0).moves:
+            raise ValueError(f"projection must be one that does not move, got {params.shown(projection)}")
+
+    # -- looking at it ------------------------------------------------------------------------------------------------
+
+    @property
+    def replacements(self) -> list[int]:
+        """How often each member was replaced so far."""
+        return [int(n) for n in self._counts] if self._started else [0] * int(self.size)
+
+    def memory(self) -> dict[str, int]:
+        """Bytes of the members, of their projections, and of the detectors."""
+        if not self._started:
+            return {}
+        return {
+            "members": sum(member.state_bytes for member in self._members),
+            "projections": sum(p.nbytes for p in self._projections),
+            "detectors": self._detectors.nbytes + self._dice.nbytes + self._counts.nbytes,
+        }
+
+    @property
+    def state_bytes(self) -> int:
+        """Bytes of the model and of the projections, also where these are drawn anew after loading."""
+        return sum(self.memory().values())
+
+    # -- what a learner writes ----------------------------------------------------------------------------------------
+
+    def _start(self, schema: Schema) -> None:
+        size = int(self.size)
+        self._kind = make_detector("drift", self.drift)
+        self._counts = np.zeros(size, dtype=np.int64)
+        self._dice = seeded(self.seed, size)
+        self._detectors = np.zeros((0, 0)) if self._kind is None else self._kind.new_rows(size)
+        self._projections = [self._new_projection(i, 0) for i in range(size)]
+        for projection in self._projections:
+            projection.begin(schema)
+        self._members = [self._fresh_member() for _ in range(size)]
+
+    def _play(self, X: Any, y: Ints, w: Floats, events: Ints, out: Floats, known: int) -> None:
+        while len(events):
+            n = cut(events, y, known, len(events))
+            self._play_block(X, y, w, events[:n], out, known)
+            learned = ~events[:n][events[:n] < 0]
+            known = max(known, int(y[learned].max(initial=-1)) + 1)
+            events = events[n:]
+
+    def _play_block(self, X: Any, y: Ints, w: Floats, events: Ints, out: Floats, known: int) -> None:
+        """Play events at whose end, at most, a class is new.
+
+        Each member plays all of them as if none were replaced; the one that is plays again from there on.
+        """
+        steps = unroll(events)
+        learns = np.flatnonzero(steps.events < 0)
+        learned = ~steps.events[learns]
+        if len(y):
+            y, w = y[steps.rows], w[steps.rows]
+        drawn = np.empty((len(self._members), len(learned)), dtype=np.int64)
+        draw: Any = jit.draw
+        draw(self._dice, float(self.rate), drawn)
+        seen = [self._seen(projection, X, steps.rows) for projection in self._projections]
+        answers = np.zeros((len(self._members), len(steps.rows), max(1, len(self._labels))))
+
+        def play(i: int, after: int) -> None:
+            """Let member i play the events after so many learned rows."""
+            own = np.ones(len(steps.events), dtype=np.bool_)
+            own[learns] = drawn[i] > 0
+            own[: learns[after - 1] + 1 if after else 0] = False
+            weight = w.copy()
+            if self.draws == "vote":
+                weight[learned] *= drawn[i]
+            todo = steps.events[own]
+            answers[i, todo[todo >= 0]] = 0.0
+            self._members[i]._labels = self._labels
+            self._members[i]._play(seen[i], y, weight, todo, answers[i], known)
+
+        for i in range(len(self._members)):
+            play(i, 0)
+        if self._kind is not None and len(learned):
+            watch: Any = jit.watch
+            find_worst: Any = jit.find_worst
+            truth, code, rules = y[learned], self._kind.code, self._kind.rules()
+            errors = (answers[:, learned].argmax(axis=2) != truth).astype(np.float64)
+            shown = watch(self._detectors, code, rules, errors, 0)
+            while shown <= len(learned):
+                i = int(find_worst(self._detectors, code))
+                self._replace(i)
+                seen[i] = self._seen(self._projections[i], X, steps.rows)
+                play(i, shown)
+                errors[i, shown:] = answers[i, learned[shown:]].argmax(axis=1) != truth[shown:]
+                shown = watch(self._detectors, code, rules, errors, shown)
+        if len(steps.asked):
+            out[steps.rows[steps.asked]] = answers[:, steps.asked, : out.shape[1]].mean(axis=0)
+
+    def _extend(self, schema: Schema) -> None:
+        for projection in self._projections:
+            projection.begin(schema)
+
+    def _tables(self) -> State:
+        tables = {"counts": self._counts, "dice": self._dice, "detectors": self._detectors}
+        tables |= {f"projection.{name}": table for name, table in self._projections[0].tables().items()}
+        for i, member in enumerate(self._members):
+            tables |= prefixed(f"{i}", member._tables())
+        return tables
+
+    def _adopt(self, tables: State, schema: Schema) -> None:
+        size, kind = int(self.size), make_detector("drift", self.drift)
+        counts, dice, detectors = tables["counts"], tables["dice"], tables["detectors"]
+        if counts.shape != (size,) or counts.dtype != np.int64 or (counts < 0).any():
+            raise ValueError("its table 'counts' holds what no ensemble could")
+        if dice.shape != (size,) or dice.dtype != np.uint64:
+            raise ValueError("its table 'dice' has another type or shape")
+        if (kind is None and detectors.size) or (
+            kind is not None and (len(detectors) != size or not kind.fits(detectors))
+        ):
+            raise ValueError("its table 'detectors' holds what no ensemble could")
+        drawn = under("projection", tables)
+        projections = []
+        for i in range(size):
+            projections.append(self._new_projection(i, int(counts[i])))
+            projections[-1].adopt(drawn, schema)
+        members = []
+        for i in range(size):
+            members.append(self._new_member())
+            own = under(f"{i}", tables)
+            if not own:
+                raise KeyError(f"tables of member {i}")
+            members[-1]._settle(self._labels, Schema.numeric(projections[0].dimension), own)
+        self._counts, self._dice, self._detectors, self._kind = counts, dice, detectors, kind
+        self._projections, self._members = projections, members
+
+    # -- inside -------------------------------------------------------------------------------------------------------
+
+    def _new_member(self) -> WindowKNN:
+        return WindowKNN(**{name: getattr(self, name) for name in NEIGHBOURS})
+
+    def _fresh_member(self) -> WindowKNN:
+        """Make a member that has seen nothing but knows how wide its rows are."""
+        member = self._new_member()
+        member._meet(Schema.numeric(self._projections[0].dimension))
+        return member
+
+    def _new_projection(self, i: int, generation: int) -> Projection:
+        """Make the projection of member i after so many replacements."""
+        seed = int(np.random.SeedSequence([int(self.seed), i, generation]).generate_state(1)[0])
+        size: dict[str, Any] = {"p": self.p, "epsilon": self.epsilon}
+        if self.epsilon is not None:
+            size["points"] = max(2, int(self.window))
+        return make_projection("projection", self.projection, seed=seed, **size)
+
+    def _seen(self, projection: Projection, X: Any, rows: Ints) -> Floats:
+        """Project rows as a member sees them."""
+        out = np.zeros((len(rows), projection.dimension))
+        projection.project(X, rows, out)
+        return out
+
+    def _replace(self, i: int) -> None:
+        """Let member i start anew."""
+        assert self._schema is not None
+        assert self._kind is not None
+        self._counts[i] += 1
+        self._members[i] = self._fresh_member()
+        self._detectors[i] = self._kind.new_rows(1)[0]
+        projection = self._new_projection(i, int(self._counts[i]))
+        projection.adopt(self._projections[i].tables(), self._schema)
+        self._projections[i] = projection

@@ -1,0 +1,336 @@
+"""Nearest neighbours behind a projection: a window of few columns, however many the records have."""
+
+from typing import Any, Literal, final
+
+import numpy as np
+
+from thalweg.core import params
+from thalweg.core.classifier import Classifier, Floats, Ints
+from thalweg.core.door import Rows
+from thalweg.core.protocols import State
+from thalweg.core.schema import Schema
+from thalweg.core.tables import prefixed, sound, under
+from thalweg.detectors.detector import Detector
+from thalweg.learners.compressed.projected import Compressed, RandomlyProjected
+from thalweg.learners.compressed.raw_rows import DenseRows, RawRows, SparseRows
+from thalweg.learners.windows import window_jit as o
+from thalweg.learners.windows.bagged import BaggedKNN
+from thalweg.learners.windows.knn import NEIGHBOURS, WindowKNN
+from thalweg.learners.windows.sam_knn import SamKNN
+from thalweg.projections.pca import PCAProjection
+from thalweg.projections.projection import Projection
+from thalweg.projections.random_matrices import HashProjection
+
+_CELLS = 1 << 20  # numbers of raw rows that are projected again at a time
+
+
+class _Neighbours(Compressed):
+    """A window of projected rows."""
+
+    bounded = True
+
+    def _make_learner(self) -> Classifier:
+        return WindowKNN(**self._some(NEIGHBOURS))
+
+
+@final
+class CompressedKNN(_Neighbours, RandomlyProjected):
+    """Nearest neighbours behind a random projection (CS-kNN): thousands of features cost no more than p.
+
+    p: columns that remain. epsilon: in place of p, the share by which a squared distance between any two rows of the
+    window may change; p follows from it. Neither: 40.
+    projection: a projection or its name: "gaussian", "bernoulli", "very-sparse", "fourier".
+    k, window, metric, ties, weights, scale, precision: see WindowKNN. seed: for the matrix.
+
+    Memory: window × p, and the matrix (``memory()`` tells them apart), which is drawn anew when a model is loaded.
+
+    Reference: M. Bahri, A. Bifet, S. Maniu, R. de Mello, N. Tziortziotis, "Compressed k-nearest neighbors ensembles for
+    evolving data streams", ECAI 2020.
+
+    >>> from thalweg import CompressedKNN, Text
+    >>> chunk = Text(words=1000, seed=1).read(5_000)
+    >>> learner = CompressedKNN(k=5, p=40)
+    >>> proba = learner.test_then_train(chunk.X, chunk.y)
+    >>> bool((learner.classes_[proba.argmax(axis=1)] == chunk.y).mean() > 0.7)
+    True
+    """
+
+    __slots__ = ()
+
+    def __init__(
+        self,
+        *,
+        k: int = 5,
+        window: int = 1000,
+        p: int | None = None,
+        epsilon: float | None = None,
+        projection: str | Projection = "gaussian",
+        metric: Literal["euclidean", "manhattan", "hamming", "cosine"] = "euclidean",
+        ties: Literal["all", "k"] = "all",
+        weights: Literal["uniform", "distance"] = "uniform",
+        scale: Literal["window", "online"] | None = "window",
+        precision: Literal["float64", "float32"] = "float64",
+        seed: int = 1,
+    ) -> None:
+        super().__init__(
+            k=k, window=window, p=p, epsilon=epsilon, projection=projection, metric=metric, ties=ties, weights=weights,
+            scale=scale, precision=precision, seed=seed,
+        )  # fmt: skip
+
+
+@final
+class HashedKNN(_Neighbours):
+    """Nearest neighbours behind the hashing trick (HT-kNN): each feature is added to, or taken from, one of p columns.
+
+    p: columns that remain. epsilon, k, window, metric, ties, weights, scale, precision: see CompressedKNN.
+    binary: a value other than 0 counts 1, as in MOA's filter. seed: for the hash.
+
+    >>> from thalweg import HashedKNN, Text
+    >>> chunk = Text(words=1000, seed=1).read(5_000)
+    >>> learner = HashedKNN(p=40)
+    >>> proba = learner.test_then_train(chunk.X, chunk.y)
+    >>> bool((learner.classes_[proba.argmax(axis=1)] == chunk.y).mean() > 0.65)
+    True
+    """
+
+    __slots__ = ()
+
+    def __init__(
+        self,
+        *,
+        k: int = 5,
+        window: int = 1000,
+        p: int | None = None,
+        epsilon: float | None = None,
+        binary: bool = False,
+        metric: Literal["euclidean", "manhattan", "hamming", "cosine"] = "euclidean",
+        ties: Literal["all", "k"] = "all",
+        weights: Literal["uniform", "distance"] = "uniform",
+        scale: Literal["window", "online"] | None = "window",
+        precision: Literal["float64", "float32"] = "float64",
+        seed: int = 1,
+    ) -> None:
+        super().__init__(
+            k=k, window=window, p=p, epsilon=epsilon, binary=binary, metric=metric, ties=ties, weights=weights,
+            scale=scale, precision=precision, seed=seed,
+        )  # fmt: skip
+
+    def _make_projection(self) -> Projection:
+        return HashProjection(**self._some(("binary", "seed")), **self._size())
+
+
+@final
+class PCAKNN(_Neighbours):
+    """Nearest neighbours behind principal components that follow the stream (PCA-kNN).
+
+    p: components. epsilon, k, window, metric, ties, weights, scale, precision: see CompressedKNN.
+    amnesia, centre: see PCAProjection.
+    reproject_every: None: rows stay in the window as they were projected when they came; n: after every n learned rows
+    the whole window is projected again by the components of that moment (the deviations of scale "online" stay those of
+    the rows as they came).
+
+    Memory: window × p, and the components, p × columns; with ``reproject_every`` also the rows of the window as they
+    came, window × features (sparse ones, if the first came so: the values that are not 0), which are part of a saved
+    model. Time for a row: p × columns; to project again, window / n times that.
+
+    >>> from thalweg import PCAKNN, Text
+    >>> chunk = Text(words=500, seed=1).read(3_000)
+    >>> learner = PCAKNN(p=40)
+    >>> proba = learner.test_then_train(chunk.X, chunk.y)
+    >>> bool((learner.classes_[proba.argmax(axis=1)] == chunk.y).mean() > 0.7)
+    True
+    """
+
+    __slots__ = ("_raw",)
+
+    window: int
+    reproject_every: int | None
+    _raw: RawRows | None
+    """The rows of the window as they came, from the first learned row on; None where they are not needed."""
+
+    def __init__(
+        self,
+        *,
+        k: int = 5,
+        window: int = 1000,
+        p: int | None = None,
+        epsilon: float | None = None,
+        amnesia: float = 0.0,
+        centre: bool = True,
+        reproject_every: int | None = None,
+        metric: Literal["euclidean", "manhattan", "hamming", "cosine"] = "euclidean",
+        ties: Literal["all", "k"] = "all",
+        weights: Literal["uniform", "distance"] = "uniform",
+        scale: Literal["window", "online"] | None = "window",
+        precision: Literal["float64", "float32"] = "float64",
+    ) -> None:
+        if reproject_every is not None:
+            params.whole("reproject_every", reproject_every, least=1)
+        super().__init__(
+            k=k, window=window, p=p, epsilon=epsilon, amnesia=amnesia, centre=centre, reproject_every=reproject_every,
+            metric=metric, ties=ties, weights=weights, scale=scale, precision=precision,
+        )  # fmt: skip
+
+    def memory(self) -> dict[str, int]:
+        """Bytes of the model, of the projection in front of it, and of the rows as they came where these are kept."""
+        kept = {"rows": self._raw.nbytes} if self._started and self._raw is not None else {}
+        return super().memory() | kept
+
+    def _make_projection(self) -> Projection:
+        return PCAProjection(**self._some(("amnesia", "centre")), **self._size())
+
+    def _start(self, schema: Schema) -> None:
+        super()._start(schema)
+        self._raw = None
+
+    def _play(self, X: Rows, y: Ints, w: Floats, events: Ints, out: Floats, known: int) -> None:
+        n = self.reproject_every
+        if n is None:
+            super()._play(X, y, w, events, out, known)
+            return
+        assert isinstance(self._projection, PCAProjection)
+        learns = np.flatnonzero(events < 0)
+        *full, rest = np.split(events, learns[-(self._projection.learned + 1) % n :: n] + 1)
+        for part in full:
+            known = self._play_part(X, y, w, part, out, known)
+            self._project_again()
+        self._play_part(X, y, w, rest, out, known)
+
+    def _play_part(self, X: Rows, y: Ints, w: Floats, events: Ints, out: Floats, known: int) -> int:
+        """Play events after the last of which the window may be projected again; give how many classes are known."""
+        learned = ~events[events < 0]
+        if len(learned):
+            if self._raw is None:
+                self._raw = (DenseRows if isinstance(X, np.ndarray) else SparseRows)(self.window, X.shape[1])
+            self._raw.put(X, learned, self._neighbours._next_slot)
+        super()._play(X, y, w, events, out, known)
+        return max(known, int(y[learned].max(initial=-1)) + 1)
+
+    @property
+    def _neighbours(self) -> WindowKNN:
+        assert isinstance(self._inner, WindowKNN)
+        return self._inner
+
+    def _project_again(self) -> None:
+        """Let all rows of the window be what the components of now make of them."""
+        raw = self._raw
+        assert raw is not None
+        step, rows = max(1, _CELLS // max(1, raw.d)), np.zeros((raw.n, self._projection.dimension))
+        for first in range(0, raw.n, step):
+            block = raw.dense(first, min(first + step, raw.n))
+            self._projection.project(block, np.arange(len(block)), rows[first : first + step])
+        self._neighbours._replace_rows(rows)
+
+    def _extend(self, schema: Schema) -> None:
+        super()._extend(schema)
+        if self._raw is not None:
+            self._raw.extend(schema.n_features)
+
+    def _tables(self) -> State:
+        return super()._tables() | ({} if self._raw is None else prefixed("raw", self._raw.tables()))
+
+    def _adopt(self, tables: State, schema: Schema) -> None:
+        raw: RawRows | None = None
+        if self.reproject_every is not None:
+            given, head = under("raw", tables), sound(tables, "learner.head", (o.HEAD,), np.int64, least=0)
+            raw = (SparseRows if "starts" in given else DenseRows)(self.window, schema.n_features)
+            raw.restore(given, int(head[o.SIZE]))
+        super()._adopt(tables, schema)
+        self._raw = raw
+
+
+@final
+class CompressedBaggedKNN(RandomlyProjected):
+    """Bagged nearest neighbours behind one random projection (CS-kNN under leveraging bagging).
+
+    size, rate, drift, k, window, metric, ties, weights, scale, precision: see BaggedKNN. p, epsilon, projection: see
+    CompressedKNN. seed: for the matrix and the draws. The members hardly differ; CompressedBagging gives each its own
+    matrix, which helps much more.
+
+    >>> from thalweg import CompressedBaggedKNN, Text
+    >>> chunk = Text(words=1000, seed=1).read(3_000)
+    >>> learner = CompressedBaggedKNN(p=40)
+    >>> proba = learner.test_then_train(chunk.X, chunk.y)
+    >>> bool((learner.classes_[proba.argmax(axis=1)] == chunk.y).mean() > 0.65)
+    True
+    """
+
+    bounded = True
+
+    __slots__ = ()
+
+    def __init__(
+        self,
+        *,
+        size: int = 10,
+        rate: float = 6.0,
+        drift: str | Detector | None = "adwin",
+        k: int = 5,
+        window: int = 1000,
+        p: int | None = None,
+        epsilon: float | None = None,
+        projection: str | Projection = "gaussian",
+        metric: Literal["euclidean", "manhattan", "hamming", "cosine"] = "euclidean",
+        ties: Literal["all", "k"] = "all",
+        weights: Literal["uniform", "distance"] = "uniform",
+        scale: Literal["window", "online"] | None = "window",
+        precision: Literal["float64", "float32"] = "float64",
+        seed: int = 1,
+    ) -> None:
+        super().__init__(
+            size=size, rate=rate, drift=drift, k=k, window=window, p=p, epsilon=epsilon, projection=projection,
+            metric=metric, ties=ties, weights=weights, scale=scale, precision=precision, seed=seed,
+        )  # fmt: skip
+
+    @property
+    def replacements(self) -> list[int]:
+        """How often each member was replaced so far."""
+        inner: Any = self._inner if self._started else self._make_learner()
+        return list(inner.replacements)
+
+    def _make_learner(self) -> Classifier:
+        return BaggedKNN(**self._some((*NEIGHBOURS, "size", "rate", "drift", "seed")))
+
+
+@final
+class CompressedSamKNN(RandomlyProjected):
+    """Neighbours with a short-term and a long-term memory behind a random projection (CS-samkNN).
+
+    k, window, ltm_share, min_stm, recalculate, weights, scale: see SamKNN. p, epsilon, projection: see CompressedKNN.
+    seed: for the matrix and the clusterings.
+
+    >>> from thalweg import CompressedSamKNN, Text
+    >>> chunk = Text(words=500, seed=1).read(3_000)
+    >>> learner = CompressedSamKNN(p=40)
+    >>> proba = learner.test_then_train(chunk.X, chunk.y)
+    >>> bool((learner.classes_[proba.argmax(axis=1)] == chunk.y).mean() > 0.65)
+    True
+    """
+
+    bounded = True
+
+    __slots__ = ()
+
+    def __init__(
+        self,
+        *,
+        k: int = 5,
+        window: int = 1000,
+        p: int | None = None,
+        epsilon: float | None = None,
+        projection: str | Projection = "gaussian",
+        ltm_share: float = 0.4,
+        min_stm: int = 50,
+        recalculate: bool = False,
+        weights: Literal["distance", "uniform"] = "distance",
+        scale: Literal["online"] | None = None,
+        seed: int = 1,
+    ) -> None:
+        super().__init__(
+            k=k, window=window, p=p, epsilon=epsilon, projection=projection, ltm_share=ltm_share, min_stm=min_stm,
+            recalculate=recalculate, weights=weights, scale=scale, seed=seed,
+        )  # fmt: skip
+
+    def _make_learner(self) -> Classifier:
+        own = ("k", "window", "ltm_share", "min_stm", "recalculate", "weights", "scale", "seed")
+        return SamKNN(**self._some(own))

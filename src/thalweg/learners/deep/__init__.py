@@ -1,0 +1,1 @@
+"""Forests in layers: each sees the record and what the layer before it says."""

@@ -1,0 +1,399 @@
+"""The streaming deep forest: layers of forests that learn in one pass."""
+
+import math
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Any, Literal, final
+
+import numpy as np
+
+from thalweg.core import door, params
+from thalweg.core.classifier import Classifier, Floats, Ints
+from thalweg.core.protocols import State
+from thalweg.core.schema import Schema
+from thalweg.core.steps import Steps, cut, unroll
+from thalweg.learners.deep import outputs_jit as jit
+from thalweg.learners.deep.cascade import CLASSES, first_learned, layer_schema, stacked, widened
+from thalweg.learners.deep.frozen_deep import FrozenDeepForest
+from thalweg.learners.forests import members_jit as m
+from thalweg.learners.forests.by_name import make_forest
+from thalweg.learners.forests.forest import Forest, play_together
+
+_FAST = "warning='adwin(delta=0.01)', drift='adwin(delta=0.001)'"
+PRESETS: dict[str, dict[str, Any]] = {
+    "default": {
+        "forests": (
+            f"arf(subspace=0.6, leaf_range=False, {_FAST})",
+            f"arf(subspace=0.6, criterion='gini', {_FAST})",
+            f"arf(subspace=0.6, {_FAST})",
+            f"arf(subspace='all', criterion='gini', {_FAST})",
+        ),
+        "pass_on": "mean",
+        "output": "weighted",
+    },
+    "paper": {
+        "forests": (
+            "arf(subspace='sqrt')",
+            "arf(subspace=0.6)",
+            "arf(subspace='sqrt', rate=1.0, criterion='gini')",
+            "arf(subspace=2, null_merit='zero')",
+        ),
+        "pass_on": "forests",
+        "output": "last",
+    },
+}
+OUTPUTS = {"last": jit.LAST, "mean": jit.MEAN, "best": jit.BEST, "weighted": jit.WEIGHTED}
+_TRIAL = 1_000  # rows after which a layer on trial is judged
+_SHARDS = 2  # of each forest: there are enough forests for threads
+
+
+@final
+class StreamingDeepForest(Classifier):
+    """Layers of forests; each layer sees the record and what the layer before it says about the record.
+
+    The answers of a layer come from before it learned the row, so that no label leaks into the next layer.
+    layers: how many. size: trees in each forest of the first layer. deep_size: trees in each forest of the other
+    layers; None: as many. With half of them it takes a third less time and is hardly less accurate.
+    forests: the forests of a layer: forests or their names, such as "arf(subspace=0.6)"; sizes, seeds and threads are
+    set here. pass_on: what the next layer sees: "mean", a column for each class; "forests", one for each class and
+    forest. output: whose answer counts: "last" layer, "mean" of all, "best" (the layer with the fewest recent errors),
+    "weighted" (all of them, by their recent errors).
+    preset: where forests, pass_on and output are None: "default" (what was best over many streams) or "paper" (four
+    forests that differ in features and weights, slower detectors, a column for each forest, the last layer).
+    max_layers: above ``layers``, one more layer learns on trial; it joins when it would have helped over the last
+    1,000 rows, and another one begins. None: the number of layers stays.
+    n_jobs: threads (-1: one on each core); they change nothing but the time. seed: for every draw.
+
+    Reference: A. V. Luong, T. T. Nguyen, A. W.-C. Liew, "Streaming active deep forest for evolving data stream
+    classification", 2020.
+
+    >>> from thalweg import SEA, StreamingDeepForest
+    >>> chunk = SEA(seed=1).read(3_000)
+    >>> forest = StreamingDeepForest(layers=2, size=3)
+    >>> proba = forest.test_then_train(chunk.X, chunk.y)
+    >>> bool((forest.classes_[proba.argmax(axis=1)] == chunk.y).mean() > 0.8)
+    True
+    """
+
+    missing = "native"
+
+    __slots__ = ("_columns", "_duel", "_layers", "_losses")
+
+    def __init__(
+        self,
+        *,
+        layers: int = 3,
+        size: int = 50,
+        deep_size: int | None = None,
+        forests: Sequence[str | Forest] | None = None,
+        pass_on: Literal["mean", "forests"] | None = None,
+        output: Literal["last", "mean", "best", "weighted"] | None = None,
+        preset: Literal["default", "paper"] = "default",
+        max_layers: int | None = None,
+        seed: int = 1,
+        n_jobs: int = 1,
+    ) -> None:
+        self.layers = layers
+        self.size = size
+        self.deep_size = deep_size
+        self.forests = forests
+        self.pass_on = pass_on
+        self.output = output
+        self.preset = preset
+        self.max_layers = max_layers
+        self.seed = seed
+        self.n_jobs = n_jobs
+        params.whole("layers", layers, least=1, most=100)
+        params.whole("size", size, least=1, most=100_000)
+        if deep_size is not None:
+            params.whole("deep_size", deep_size, least=1, most=100_000)
+        params.choice("preset", preset, tuple(PRESETS))
+        params.choice("pass_on", self._chosen("pass_on"), ("mean", "forests"))
+        params.choice("output", self._chosen("output"), tuple(OUTPUTS))
+        if max_layers is not None:
+            params.whole("max_layers", max_layers, least=int(layers), most=100)
+        params.whole("seed", seed, least=0)
+        params.whole("n_jobs", n_jobs, least=-1)
+        if n_jobs == 0:
+            raise ValueError("n_jobs must be a number of threads, or -1 for one on each core, got 0")
+        chosen = self._chosen("forests")
+        if isinstance(chosen, str) or not isinstance(chosen, Sequence) or not chosen:
+            raise TypeError(f"forests must be a list of one or more forests or names, got {params.shown(chosen)}")
+        self._new_layer(0)
+
+    def _chosen(self, name: str) -> Any:
+        """A parameter, or where it is None what the preset says."""
+        value = getattr(self, name)
+        return PRESETS[self.preset][name] if value is None else value
+
+    def _new_layer(self, k: int) -> list[Forest]:
+        """Make the forests of layer k."""
+        size = self.size if k == 0 or self.deep_size is None else self.deep_size
+        layer = []
+        for j, which in enumerate(self._chosen("forests")):
+            seed = int(self.seed)
+            if k or j:
+                seed = int(np.random.SeedSequence([seed, k, j]).generate_state(1)[0])
+            forest = make_forest("forests", which, size=size, seed=seed, n_jobs=self.n_jobs)
+            forest._shards_most = _SHARDS
+            layer.append(forest)
+        return layer
+
+    # -- what a learner writes ----------------------------------------------------------------------------------------
+
+    def _start(self, schema: Schema) -> None:
+        self._columns = widened(np.zeros(0, dtype=np.int64), schema.n_features, self._answers(CLASSES))
+        self._layers: list[list[Forest]] = []
+        self._losses, self._duel = np.zeros(0), np.zeros(4)
+        for _ in range(int(self.layers)):
+            self._add_layer(schema)
+        self._duel[jit.VOTING] = self.layers
+        self._try_layer(schema)
+
+    def _add_layer(self, schema: Schema) -> None:
+        layer = self._new_layer(len(self._layers))
+        own = layer_schema(self._columns, schema) if self._layers else schema
+        for forest in layer:
+            forest._meet(own)
+        self._layers.append(layer)
+        self._losses = np.append(self._losses, self._losses[-1:] if len(self._losses) else 0.0)
+
+    def _try_layer(self, schema: Schema) -> None:
+        """Begin one more layer on trial, where there may be more."""
+        if len(self._layers) < int(self.max_layers or 0):
+            self._add_layer(schema)
+
+    def _answers(self, classes: int) -> int:
+        """How many columns the answers of a layer about so many classes take."""
+        return classes * (1 if self._chosen("pass_on") == "mean" else len(self._chosen("forests")))
+
+    def _extend(self, schema: Schema) -> None:
+        self._widen(schema, 0)
+
+    def _widen(self, schema: Schema, classes: int) -> None:
+        """Let the layers see features, values and classes that are new."""
+        answers = max(self._answers(classes), int((self._columns < 0).sum()))
+        self._columns = widened(self._columns, schema.n_features, answers)
+        deep = layer_schema(self._columns, schema)
+        for k, layer in enumerate(self._layers):
+            for forest in layer:
+                forest._meet(deep if k else schema)
+
+    def _play(self, X: Floats, y: Ints, w: Floats, events: Ints, out: Floats, known: int) -> None:
+        assert self._schema is not None
+        if not self._layers[0][0]._arrays["members"][0, m.ROWS]:  # nothing learned: all classes alike, to the last bit
+            n = first_learned(events)
+            if known:
+                out[events[:n], :known] = 1.0 / known
+            events = events[n:]
+        while len(events):
+            n = cut(events, y, known, _TRIAL - int(self._duel[jit.ROWS]))
+            if self._answers(known) > int((self._columns < 0).sum()):
+                if events[0] < 0:  # only learning may change anything: columns come with the first row learned
+                    self._widen(self._schema, known)
+                else:
+                    n = min(n, first_learned(events))
+            self._play_block(X, y, w, events[:n], out, known)
+            learned = ~events[:n][events[:n] < 0]
+            known = max(known, int(y[learned].max(initial=-1)) + 1)
+            events = events[n:]
+            if self._duel[jit.ROWS] == _TRIAL:
+                gained, lost = self._duel[jit.GAINED], self._duel[jit.LOST]
+                if gained - lost > 3.0 * math.sqrt(gained + lost):  # three standard deviations, were it chance
+                    self._duel[jit.VOTING] += 1
+                    with suppress(ValueError):  # limit_bytes of a forest may be too small for a layer this wide
+                        self._try_layer(self._schema)
+                self._duel[jit.ROWS :] = 0.0
+
+    def _play_block(self, X: Floats, y: Ints, w: Floats, events: Ints, out: Floats, known: int) -> None:
+        """Play events at whose end, at most, something changes: a class is new, or a layer on trial is judged."""
+        steps = unroll(events)
+        answers = [layer.mean(axis=0) for layer in self._answer(X, y, w, steps, known)]
+        mixed = np.zeros((len(steps.rows), answers[0].shape[1]))
+        weights = np.empty(len(answers))
+        labels = y[steps.rows] if len(y) else y
+        rule = OUTPUTS[self._chosen("output")]
+        routine: Any = jit.combine
+        routine(np.stack(answers), labels, steps.events, known, rule, self._losses, self._duel, weights, mixed)
+        if len(steps.asked):
+            out[steps.rows[steps.asked], :known] = mixed[steps.asked, :known]
+
+    def _answer(self, X: Floats, y: Ints, w: Floats, steps: Steps, known: int) -> list[Floats]:
+        """Let the steps go through the layers; give what each says: forests × rows × classes."""
+        rows, X = steps.rows, X[steps.rows]
+        y, w = (y[rows], w[rows]) if len(y) else (y, w)
+        answers: list[Floats] = []
+        classes = max(known, CLASSES)
+        for layer in self._layers:
+            Z = X
+            if answers:
+                said = answers[-1].mean(axis=0) if self._chosen("pass_on") == "mean" else _side_by_side(answers[-1])
+                Z = stacked(self._columns, X, said)
+            answers.append(np.zeros((len(layer), len(rows), classes)))
+            play_together(layer, Z, y, w, steps.events, list(answers[-1]), known, self.n_jobs)
+        return answers
+
+    def _rehearse(self) -> None:
+        self._layers[0][0]._rehearse()
+
+    def _tables(self) -> State:
+        tables = {"columns": self._columns, "losses": self._losses, "duel": self._duel}
+        for k, layer in enumerate(self._layers):
+            for j, forest in enumerate(layer):
+                tables |= {f"{k}.{j}.{name}": table for name, table in forest._tables().items()}
+        return tables
+
+    def _adopt(self, tables: State, schema: Schema) -> None:
+        columns, losses, duel = (tables[name] for name in ("columns", "losses", "duel"))
+        self._check(columns, losses, duel, schema)
+        deep = layer_schema(columns, schema)
+        layers = []
+        for k in range(len(losses)):
+            layer = self._new_layer(k)
+            for j, forest in enumerate(layer):
+                start = f"{k}.{j}."
+                own = {name.removeprefix(start): t for name, t in tables.items() if name.startswith(start)}
+                if not own:
+                    raise KeyError(f"tables of forest {j} in layer {k}")
+                forest._settle(self._labels, deep if k else schema, own)
+            layers.append(layer)
+        self._columns, self._losses, self._duel, self._layers = columns, losses, duel, layers
+
+    def _check(self, columns: Any, losses: Any, duel: Any, schema: Schema) -> None:
+        """Refuse tables that no cascade with these parameters could have."""
+        layers, most = int(self.layers), int(self.max_layers or self.layers)
+        shapes = (columns.ndim, losses.ndim, duel.shape) == (1, 1, (4,))
+        if not shapes or [t.dtype.str[1:] for t in (columns, losses, duel)] != ["i8", "f8", "f8"]:
+            raise ValueError("its tables of the cascade have another type or shape")
+        voting, rows, gained, lost = duel.tolist()
+        answers = int((columns < 0).sum())
+        if not (
+            layers <= voting <= most
+            and voting % 1 == rows % 1 == gained % 1 == lost % 1 == 0
+            and (len(losses) == min(voting + 1, most) or (len(losses) == voting and rows == 0))
+            and min(gained, lost) >= 0
+            and gained + lost <= rows < _TRIAL
+            and (losses >= 0).all()
+            and (losses <= 1.0 / (1.0 - jit.FADE)).all()
+            and answers >= self._answers(CLASSES)
+            and answers % self._answers(1) == 0
+            and np.array_equal(np.sort(columns), np.arange(-answers, schema.n_features))
+        ):
+            raise ValueError("its tables of the cascade hold what no cascade could")
+
+    @property
+    def state_bytes(self) -> int:
+        """Bytes of all tables of the model."""
+        return sum(self.memory().values()) if self._started else 0
+
+    # -- frozen -------------------------------------------------------------------------------------------------------
+
+    def compile(self) -> FrozenDeepForest:
+        """Give a predictor that answers as the forest does now, bit for bit, and faster; it learns no more.
+
+        >>> from thalweg import SEA, StreamingDeepForest
+        >>> chunk = SEA(seed=1).read(1_000)
+        >>> forest = StreamingDeepForest(layers=2, size=3).partial_fit(chunk.X, chunk.y)
+        >>> bool((forest.compile().predict_proba(chunk.X) == forest.predict_proba(chunk.X)).all())
+        True
+        """
+        self._must_have_begun()
+        assert self._schema is not None
+        layers = []
+        for layer in self._layers[: self.n_layers]:
+            for forest in layer:
+                forest._labels = self._labels
+            layers.append([forest.compile() for forest in layer])
+        mean = self._chosen("pass_on") == "mean"
+        weights = np.array(self.layer_weights)
+        return FrozenDeepForest.of(layers, self._columns, weights, mean, self._labels, self._schema)
+
+    # -- looking at it ------------------------------------------------------------------------------------------------
+
+    @property
+    def n_layers(self) -> int:
+        """Layers that answer. One more may be on trial."""
+        return int(self._duel[jit.VOTING]) if self._started else int(self.layers)
+
+    @property
+    def layer_weights(self) -> list[float]:
+        """The say that each layer has now."""
+        weights = np.empty(self.n_layers)
+        losses = self._losses if self._started else np.zeros(self.n_layers)
+        one: Any = getattr(jit.weigh, "py_func", jit.weigh)  # not worth compiling for a few numbers
+        one(losses, self.n_layers, OUTPUTS[self._chosen("output")], weights)
+        return [float(v) for v in weights]
+
+    def layer_probas(self, X: Any) -> list[Floats]:
+        """Give for each layer, one on trial too, what its forests say: forests × rows × classes. Changes nothing.
+
+        >>> from thalweg import SEA, StreamingDeepForest
+        >>> chunk = SEA(seed=1).read(1_000)
+        >>> forest = StreamingDeepForest(layers=2, size=3).partial_fit(chunk.X, chunk.y)
+        >>> [layer.shape for layer in forest.layer_probas(chunk.X[:5])]
+        [(4, 5, 2), (4, 5, 2)]
+        """
+        self._must_have_begun()
+        X, _ = door.rows(X, self._schema, missing=True, learning=False)
+        no_codes, known = np.zeros(0, dtype=np.int64), len(self._labels)
+        found = self._answer(X, no_codes, np.zeros(0), unroll(np.arange(len(X))), known)
+        return [np.ascontiguousarray(layer[:, :, :known]) for layer in found]
+
+    def layer_forests(self, layer: int) -> list[Forest]:
+        """Give copies of the forests of a layer, counted from 0, to look at: members, importances, memory.
+
+        To a layer after the first one the features "answer 0", … are what the layer before says about class 0, …; with
+        ``pass_on="forests"`` about class 0 by its first forest, by its second, …, then about class 1.
+
+        >>> from thalweg import SEA, StreamingDeepForest
+        >>> chunk = SEA(seed=1).read(1_000)
+        >>> forest = StreamingDeepForest(layers=2, size=3).partial_fit(chunk.X, chunk.y)
+        >>> [f.schema.names for f in forest.layer_forests(1)[:1]]
+        [('x0', 'x1', 'x2', 'answer 0', 'answer 1')]
+        """
+        self._must_have_begun()
+        params.whole("layer", layer, least=0, below=len(self._layers))
+        for forest in self._layers[layer]:
+            forest._labels = self._labels
+        return [forest.copy() for forest in self._layers[layer]]
+
+    @property
+    def layer_drifts(self) -> list[int]:
+        """How many trees were replaced in each layer so far."""
+        return [int(sum(rows[:, m.DRIFTS].sum() for rows in layer)) for layer in self._members()]
+
+    @property
+    def layer_warnings(self) -> list[int]:
+        """How many warnings there were in each layer so far."""
+        return [int(sum(rows[:, m.WARNINGS].sum() for rows in layer)) for layer in self._members()]
+
+    @property
+    def replacements(self) -> list[tuple[int, int]]:
+        """When trees were replaced: (rows learned before, tree), in order of time; the latest 18 of each tree."""
+        found, first = [], 0
+        for layer, members in zip(self._layers if self._started else (), self._members(), strict=True):
+            began = int(self._members()[0][0][0, m.ROWS] - members[0][0, m.ROWS])  # a layer may have joined late
+            for forest in layer:
+                found += [(began + row, first + t) for row, t in forest.replacements]
+                first += int(forest.size)
+        return sorted(found)
+
+    def memory(self) -> dict[str, int]:
+        """Bytes of the model by layer."""
+        if not self._started:
+            return {}
+        parts = {f"layer {k}": sum(f.state_bytes for f in layer) for k, layer in enumerate(self._layers)}
+        return parts | {"cascade": self._columns.nbytes + self._losses.nbytes + self._duel.nbytes}
+
+    def _members(self) -> list[list[Floats]]:
+        return [[f._arrays["members"] for f in layer] for layer in self._layers] if self._started else []
+
+    def _must_have_begun(self) -> None:
+        if not self._started:
+            raise ValueError("the forest has not seen a row yet: nothing to look at")
+
+
+def _side_by_side(answers: Floats) -> Floats:
+    """Rows of forests × classes, class after class: the columns of a new class come after all others."""
+    forests, rows, classes = answers.shape
+    return np.ascontiguousarray(answers.transpose(1, 2, 0)).reshape(rows, classes * forests)

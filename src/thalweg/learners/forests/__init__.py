@@ -1,0 +1,1 @@
+"""Forests of Hoeffding trees on one pool: how rows are resampled, and when a member is replaced."""

@@ -1,0 +1,292 @@
+"""Online deep learning: a network with a classifier at every depth, which finds by itself how deep it should be."""
+
+from typing import Any, Literal, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thalweg.core import params
+from thalweg.core.classifier import Classifier, Floats, Ints
+from thalweg.core.protocols import State
+from thalweg.core.schema import Schema
+from thalweg.detectors.by_name import make_detector
+from thalweg.detectors.detector import Detector
+from thalweg.jit.random import seeded
+from thalweg.learners.networks import odl_jit as o
+from thalweg.learners.networks.odl_jit import draw_network, play
+
+LOSSES = {"minmax": o.MINMAX, "zero_one": o.ZERO_ONE, "clipped": o.CLIPPED}
+ANSWERS = {"hedge": o.HEDGE, "reset": o.RESET, "none": o.ONLY_COUNT}
+_NETWORK = ("inputs", "hidden", "bias", "first", "theta", "shift", "alpha", "stats", "layout", "head", "dice", "drift")
+
+
+@final
+class OnlineDeepLearning(Classifier):
+    """A deep network whose every layer answers; the answers are mixed with weights that follow how good each depth is.
+
+    layers: hidden layers (L). units: in each of them. rate: step of gradient descent (η), one step for each row.
+    beta: how fast the weight of a depth that answers worse falls (β). floor: no weight falls below floor / layers (s).
+    input_classifier: let a linear classifier on the input take part, as depth 0 (the paper; not the authors' program).
+    It learns fastest, takes the weight early, and the layers starve: over six streams the network is better without.
+    hedge_loss: loss that the weights follow: "minmax" (the best depth 0, the worst 1), "zero_one" (right or wrong) or
+    "clipped" (log loss, at most 1).
+    scale: standardise numbers by the mean and deviation of the rows before; False: take them as they are.
+    drift: a detector or its name, for the errors of the mixed answer; None or "none": no detector.
+    on_drift: "hedge" (all depths alike again, and ten times the rate, back to normal within 500 rows), "reset" (a new
+    network) or "none" (drifts are only counted). seed: for the first weights.
+
+    A nominal feature is a column for each value, 1 for the value at hand; values from the 1,025th on share columns.
+    Missing values are 0 after standardising: the mean. Weights of rows multiply the rate, up to 0.1 (or ``rate``).
+    A step that would change a weight by more than 10 is not taken, and the rate is halved; the 21st time is an error.
+
+    Reference: D. Sahoo, Q. Pham, J. Lu, S. C. H. Hoi, "Online deep learning: learning deep neural networks on the
+    fly", IJCAI 2018.
+
+    >>> from thalweg import SEA
+    >>> chunk = SEA(seed=1).read(5_000)
+    >>> network = OnlineDeepLearning(layers=3, units=20)
+    >>> proba = network.test_then_train(chunk.X, chunk.y)
+    >>> bool((network.classes_[proba.argmax(axis=1)] == chunk.y).mean() > 0.8)
+    True
+    """
+
+    missing = "native"
+    bounded = True
+
+    __slots__ = ("_detector_rules", "_net", "_rules")
+
+    def __init__(
+        self,
+        *,
+        layers: int = 10,
+        units: int = 100,
+        rate: float = 0.01,
+        beta: float = 0.99,
+        floor: float = 0.2,
+        input_classifier: bool = False,
+        hedge_loss: Literal["minmax", "zero_one", "clipped"] = "minmax",
+        scale: bool = True,
+        drift: str | Detector | None = "adwin(delta=0.002)",
+        on_drift: Literal["hedge", "reset", "none"] = "hedge",
+        seed: int = 1,
+    ) -> None:
+        params.whole("layers", layers, least=1, most=1000)
+        params.whole("units", units, least=1, most=100_000)
+        params.number("rate", rate, above=0, most=1e6)
+        params.number("beta", beta, above=0, most=1)
+        params.number("floor", floor, least=0, most=1)
+        params.flag("input_classifier", input_classifier)
+        params.choice("hedge_loss", hedge_loss, tuple(LOSSES))
+        params.flag("scale", scale)
+        make_detector("drift", drift)
+        params.choice("on_drift", on_drift, tuple(ANSWERS))
+        params.whole("seed", seed, least=0)
+        self.layers = layers
+        self.units = units
+        self.rate = rate
+        self.beta = beta
+        self.floor = floor
+        self.input_classifier = input_classifier
+        self.hedge_loss = hedge_loss
+        self.scale = scale
+        self.drift = drift
+        self.on_drift = on_drift
+        self.seed = seed
+
+    # -- looking at it ------------------------------------------------------------------------------------------------
+
+    @property
+    def depth_weights(self) -> dict[int, float]:
+        """The weight α of the classifier at each depth; 0 is the input.
+
+        >>> from thalweg import SEA
+        >>> chunk = SEA(seed=1).read(100)
+        >>> network = OnlineDeepLearning(layers=2, units=5, beta=1.0).partial_fit(chunk.X, chunk.y)
+        >>> {depth: round(weight, 3) for depth, weight in network.depth_weights.items()}
+        {1: 0.5, 2: 0.5}
+        """
+        alpha = self._net["alpha"] if self._started else _evenly(int(self.layers), self.input_classifier)
+        return {depth: float(alpha[depth]) for depth in range(0 if self.input_classifier else 1, len(alpha))}
+
+    @property
+    def n_drifts(self) -> int:
+        """Drifts that the detector has reported."""
+        return int(self._net["head"][o.DRIFTS]) if self._started else 0
+
+    @property
+    def n_recoveries(self) -> int:
+        """How often a step was far too large, so that it was not taken and the rate was halved."""
+        return int(self._net["head"][o.RECOVERIES]) if self._started else 0
+
+    # -- what a learner writes ----------------------------------------------------------------------------------------
+
+    def _start(self, schema: Schema) -> None:
+        layout = _lay_out(schema, np.zeros((0, 2), dtype=np.int64))
+        net = self._blank(layout, classes=0)
+        net["alpha"][:] = _evenly(int(self.layers), self.input_classifier)
+        net["head"][o.SINCE] = o.BOOSTED_ROWS
+        net["dice"][:] = seeded(self.seed)
+        draw_network(net["inputs"], net["hidden"], layout, layout[:0], net["dice"], _seed())
+        self._take(net)
+
+    def _play(self, X: Floats, y: Ints, w: Floats, events: Ints, out: Floats, known: int) -> None:
+        net = self._net
+        if len(events) and events.min() < 0:
+            self._make_room(X, events)
+            net = self._net
+        routine: Any = play
+        done = routine(
+            *(net[name] for name in _NETWORK), *self._desk(net), self._detector_rules, self._rules, X, y, w, events,
+            out, known,
+        )  # fmt: skip
+        if done < len(events):
+            raise FloatingPointError(
+                f"rate must be smaller for these rows: steps are far too large even after halving it "
+                f"{o.MOST_RECOVERIES} times, got {self.rate}"
+            )
+
+    def _extend(self, schema: Schema) -> None:
+        self._widen(_lay_out(schema, self._net["layout"]))
+
+    def _tables(self) -> State:
+        return dict(self._net)
+
+    def _adopt(self, tables: State, schema: Schema) -> None:
+        net = {name: tables[name] for name in _NETWORK}
+        self._check(net, schema)
+        self._take(net)
+
+    # -- inside -------------------------------------------------------------------------------------------------------
+
+    def _take(self, net: State) -> None:
+        detector = make_detector("drift", self.drift)
+        rules = np.zeros(o.RULES)
+        rules[o.RATE], rules[o.BETA], rules[o.FLOOR] = self.rate, self.beta, self.floor
+        rules[o.DEPTH0], rules[o.SCALE] = self.input_classifier, self.scale
+        rules[o.LOSS], rules[o.ON_DRIFT] = LOSSES[self.hedge_loss], ANSWERS[self.on_drift]
+        rules[o.DETECTOR] = -1 if detector is None else detector.code
+        self._net, self._rules = net, rules
+        self._detector_rules = np.zeros(1) if detector is None else detector.rules()
+
+    def _blank(self, layout: Ints, classes: int) -> State:
+        """Make tables full of zeros."""
+        L, u, d = int(self.layers), int(self.units), _width(layout)
+        detector = make_detector("drift", self.drift)
+        return {
+            "inputs": np.zeros((d, u)), "hidden": np.zeros((L - 1, u, u)), "bias": np.zeros((L, u)),
+            "first": np.zeros((classes, d)), "theta": np.zeros((L, classes, u)), "shift": np.zeros((L + 1, classes)),
+            "alpha": np.zeros(L + 1), "stats": np.zeros((d, 3)), "layout": layout,
+            "head": np.zeros(o.HEAD, dtype=np.int64), "dice": np.zeros(1, dtype=np.uint64),
+            "drift": np.zeros((1, 1)) if detector is None else detector.new_rows(1),
+        }  # fmt: skip
+
+    def _desk(self, net: State) -> tuple[NDArray[Any], ...]:
+        """Make room to work on one row: see Work in odl_jit.py."""
+        (L, u), (C, d) = net["bias"].shape, net["first"].shape
+        return (
+            np.empty(d), np.empty((L, u)), np.empty((L, u)), np.empty((L + 1, C)), np.empty(C), np.empty(L + 1),
+            np.empty((L + 1, max(d, u)), dtype=np.int64), np.empty(L + 1, dtype=np.int64), _seed(),
+        )  # fmt: skip
+
+    def _make_room(self, X: Floats, events: Ints) -> None:
+        """Make room for the classes of the labels, and for the nominal values of the rows that will be learned."""
+        net, C = self._net, len(self._labels)
+        had = net["first"].shape[0]
+        if had < C:
+            for name, axis in (("first", 0), ("theta", 1), ("shift", 1)):
+                room = [(0, 0)] * net[name].ndim
+                room[axis] = (0, C - had)
+                net[name] = np.pad(net[name], room)
+        layout = net["layout"]
+        nominal = np.flatnonzero(layout[:, o.WIDTH] >= 0)
+        if len(nominal):
+            codes = np.nan_to_num(X[np.ix_(~events[events < 0], nominal)], nan=-1.0).max(axis=0)
+            need = np.minimum(codes.astype(np.int64) + 1, o.MOST_VALUES)
+            if (need > layout[nominal, o.WIDTH]).any():
+                wider = layout.copy()
+                wider[nominal, o.WIDTH] = np.maximum(need, layout[nominal, o.WIDTH])
+                self._widen(_with_starts(wider))
+
+    def _widen(self, layout: Ints) -> None:
+        """Move to a layout with more columns."""
+        old = self._net
+        if np.array_equal(layout, old["layout"]):
+            return
+        at = _places(old["layout"], layout)
+        net = old | self._blank(layout, len(old["first"]))
+        for name in ("hidden", "bias", "theta", "shift", "alpha", "head", "dice", "drift"):
+            net[name] = old[name]
+        net["inputs"][at], net["stats"][at], net["first"][:, at] = old["inputs"], old["stats"], old["first"]
+        draw_network(net["inputs"], net["hidden"], layout, old["layout"], net["dice"], _seed())
+        self._net = net
+
+    def _check(self, net: State, schema: Schema) -> None:
+        """Refuse tables that no network with these parameters could have."""
+        layout, head = net["layout"], net["head"]
+        if layout.dtype != np.int64 or layout.shape != (schema.n_features, 2):
+            raise ValueError("its table 'layout' has another type or shape")
+        if head.dtype != np.int64 or head.shape != (o.HEAD,) or not 0 <= head[o.CLASSES] <= net["first"].shape[0]:
+            raise ValueError("its table 'head' has another type or shape, or holds what no network could")
+        widths = layout[:, o.WIDTH]
+        least = _lay_out(schema, np.zeros((0, 2), dtype=np.int64))[:, o.WIDTH]
+        sound = ((widths == -1) == (least == -1)) & (widths >= least) & (widths <= o.MOST_VALUES)
+        if not sound.all() or not np.array_equal(layout, _with_starts(layout.copy())):
+            raise ValueError("its table 'layout' does not fit its schema")
+        for name, table in self._blank(layout, net["first"].shape[0]).items():
+            given = net[name]
+            if given.dtype != table.dtype or given.shape != table.shape or not given.flags.c_contiguous:
+                raise ValueError(f"its table {name!r} has another type or shape")
+            if not np.isfinite(given).all():
+                raise ValueError(f"its table {name!r} holds what no network could")
+        alpha, stats, shut = net["alpha"], net["stats"], 0 if self.input_classifier else 1
+        if (alpha < 0.0).any() or abs(alpha.sum() - 1.0) > 1e-9 or alpha[:shut].any():
+            raise ValueError("its table 'alpha' holds what no network could")
+        if (stats[:, [o.COUNT, o.SQUARES]] < 0.0).any():
+            raise ValueError("its table 'stats' holds what no network could")
+        if (head < 0).any() or head[o.RECOVERIES] > o.MOST_RECOVERIES or head[o.SINCE] > o.BOOSTED_ROWS:
+            raise ValueError("its table 'head' holds what no network could")
+        detector = make_detector("drift", self.drift)
+        if detector is not None and not detector.fits(net["drift"]):
+            raise ValueError(f"its table 'drift' holds what no {type(detector).__name__} could")
+
+
+def _seed() -> NDArray[np.uint64]:
+    return np.zeros(1, dtype=np.uint64)
+
+
+def _evenly(layers: int, input_classifier: bool) -> Floats:
+    """Give all depths the same weight."""
+    begin = 0 if input_classifier else 1
+    alpha = np.zeros(layers + 1)
+    alpha[begin:] = 1.0 / (layers + 1 - begin)
+    return alpha
+
+
+def _width(layout: Ints) -> int:
+    """How many columns of input a layout has."""
+    return int(np.where(layout[:, o.WIDTH] < 0, 1, layout[:, o.WIDTH]).sum())
+
+
+def _with_starts(layout: Ints) -> Ints:
+    """Set where each feature begins: one after the other."""
+    wide = np.where(layout[:, o.WIDTH] < 0, 1, layout[:, o.WIDTH])
+    layout[:, o.START] = np.cumsum(wide) - wide
+    return layout
+
+
+def _lay_out(schema: Schema, before: Ints) -> Ints:
+    """Give each feature its columns: one for a number, one for each value; never fewer than ``before``."""
+    layout = np.zeros((schema.n_features, 2), dtype=np.int64)
+    nominal = np.array([f.nominal for f in schema.features], dtype=bool)
+    layout[:, o.WIDTH] = np.where(nominal, np.minimum(schema.cardinalities, o.MOST_VALUES), -1)
+    layout[: len(before), o.WIDTH] = np.maximum(layout[: len(before), o.WIDTH], before[:, o.WIDTH])
+    return _with_starts(layout)
+
+
+def _places(before: Ints, layout: Ints) -> Ints:
+    """Where the columns of ``before`` lie in ``layout``."""
+    parts = [
+        np.arange(start, start + (1 if width < 0 else width))
+        for start, width in zip(layout[: len(before), o.START], before[:, o.WIDTH], strict=True)
+    ]
+    return np.concatenate([np.zeros(0, dtype=np.int64), *parts])

@@ -1,0 +1,1 @@
+"""Learners of images: distances to the subspaces of each class."""

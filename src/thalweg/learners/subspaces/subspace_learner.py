@@ -1,0 +1,409 @@
+"""What subspace trees and forests share: tensors to residuals, residuals to trees, a new start at a drift."""
+
+import math
+from abc import abstractmethod
+from typing import Any
+
+import numpy as np
+
+from thalweg.core import params
+from thalweg.core.classifier import Floats, Ints
+from thalweg.core.protocols import State
+from thalweg.core.schema import Schema
+from thalweg.detectors.by_name import make_detector
+from thalweg.detectors.detector import Detector
+from thalweg.jit.random import seeded
+from thalweg.learners.subspaces import subspace_jit as jit
+from thalweg.learners.subspaces.elders import Elder
+from thalweg.learners.subspaces.front import Front
+from thalweg.learners.subspaces.patches import PatchFeatures, has_patches
+from thalweg.learners.subspaces.subspaces import ClassSubspaces
+from thalweg.learners.tensors.tensor_learner import TensorClassifier
+from thalweg.learners.trees.binned import BinnedTrees
+from thalweg.tensors.forms import LARGEST_FULL, Shape, check_shape
+
+ROWS, KEPT, SAMPLED, DRIFTS, GROWN = range(5)
+"""Places in ``head``: rows learned; kept for the front; sampled for the trees; drifts; are there trees?"""
+MOST_FEATURES = 32
+"""Residuals to so many classes are features of the trees."""
+ANSWERS = ("subspaces", "trees", "both")
+_FIRST_SHARPNESS = 3.0
+_TREE, _ELDER = "tree_", "elder_"
+_BETTER = 0.03
+"""By so much old knowledge must be right more often than the new to be taken up again."""
+_TABLES = ("head", "gauge", "drift", "kept", "kept_codes", "kept_weights", "sample", "sample_codes", "sample_weights",
+           "typical")  # fmt: skip
+
+_first_rows: Any = jit.begin
+_judge: Any = jit.judge
+_features: Any = jit.features
+_draw: Any = jit.draw
+
+
+class SubspaceLearner(TensorClassifier):
+    """Class subspaces, trees on the residuals to them, and a choice between the two; see ``SubspaceTree``."""
+
+    bounded = True
+
+    _own: dict[str, Any]
+    _elder: Elder | None
+
+    __slots__ = ("_detector_rules", "_elder", "_front", "_own", "_seeds", "_spaces", "_trees")
+
+    shape: Shape | None
+    patches: bool | str
+    dimension: int
+    rank: int
+    softness: float
+    window: float
+    warmup: int
+    grace_period: float
+    max_leaves: int
+    drift: str | Detector | None
+    seed: int
+
+    def _let_in(self) -> None:
+        """Refuse parameters that make no sense."""
+        check_shape(self.shape)
+        if self.patches != "auto" or not isinstance(self.patches, str):
+            params.flag("patches", self.patches)
+        params.whole("dimension", self.dimension, least=1, most=10_000)
+        self._new_spaces()
+        params.whole("warmup", self.warmup, least=8, most=100_000)
+        params.number("grace_period", self.grace_period, above=0)
+        params.whole("max_leaves", self.max_leaves, least=1, most=1_000_000)
+        make_detector("drift", self.drift)
+        params.whole("seed", self.seed, least=0)
+
+    @property
+    @abstractmethod
+    def _n_trees(self) -> int:
+        """How many trees there are."""
+
+    # -- looking at it ------------------------------------------------------------------------------------------------
+
+    @property
+    def answers(self) -> str:
+        """Who answers now: "subspaces", "trees" or "both"."""
+        errors = self.errors
+        return min(errors, key=lambda name: errors[name])
+
+    @property
+    def errors(self) -> dict[str, float]:
+        """The decayed error of each that may answer; half of it is due to the last 138 rows."""
+        if not self._started:
+            return {ANSWERS[0]: 0.0}
+        asked = ANSWERS if self._own["head"][GROWN] else ANSWERS[:1]
+        return {name: float(self._own["gauge"][jit.ERRORS + v]) for v, name in enumerate(asked)}
+
+    @property
+    def n_drifts(self) -> int:
+        """How often all was learnt anew because errors had risen."""
+        return int(self._own["head"][DRIFTS]) if self._started else 0
+
+    @property
+    def n_leaves(self) -> list[int]:
+        """Leaves of each tree."""
+        return [self._trees.n_leaves(t) for t in range(self._n_trees)] if self._started else [1] * self._n_trees
+
+    # -- what a learner writes ----------------------------------------------------------------------------------------
+
+    def _start(self, schema: Schema) -> None:
+        shape = self._begin(schema)
+        if math.prod(shape) > LARGEST_FULL:
+            name, most = type(self).__name__, LARGEST_FULL
+            raise ValueError(f"X must hold tensors of at most {most} values for {name}, got tensors of shape {shape}")
+        self._take(shape)
+        self._own = {
+            "head": np.zeros(5, dtype=np.int64), "gauge": np.zeros(jit.GAUGE), "drift": _fresh(self.drift),
+            "typical": np.zeros(0),
+        } | _room("kept", int(self.warmup), schema.n_features) | _room("sample", 0, 0)  # fmt: skip
+        self._own["gauge"][jit.SHARPNESS] = _FIRST_SHARPNESS
+
+    def _take(self, shape: Shape) -> None:
+        """Make the parts for records of this shape."""
+        wanted = has_patches(shape) if self.patches == "auto" else self.patches
+        patches = PatchFeatures(seed=int(self.seed)) if wanted else None
+        detector = make_detector("drift", self.drift)
+        self._front = Front(shape, patches, int(self.dimension))
+        self._spaces = self._new_spaces()
+        self._trees = self._new_trees()
+        self._elder = None
+        self._detector_rules = (-1, np.zeros(1)) if detector is None else (detector.code, detector.rules())
+        self._seeds = seeded(self.seed, self._n_trees)
+
+    def _new_spaces(self) -> ClassSubspaces:
+        return ClassSubspaces(rank=self.rank, softness=self.softness, window=self.window)
+
+    def _new_trees(self) -> BinnedTrees:
+        return BinnedTrees(self._n_trees, grace_period=self.grace_period, max_leaves=self.max_leaves, leaf="bayes")
+
+    def _play(self, X: Any, y: Ints, w: Floats, events: Ints, out: Floats, known: int) -> None:
+        tensors = self._tensors(X)
+        dense = tensors if isinstance(tensors, np.ndarray) else tensors.dense()
+        rows = np.ascontiguousarray(dense.reshape(len(dense), int(np.prod(self._layout[1]))))
+        own, head, at = self._own, self._own["head"], 0
+        if self._front.fitted:
+            self._spaces.admit(len(self._labels))
+        Z: Floats | None = None
+        drifted = False
+        while at < len(events):
+            left = events[at:]
+            mark = self._mark()
+            if not self._front.fitted:
+                n = int(_first_rows(own["kept"], own["kept_codes"], own["kept_weights"], int(head[KEPT]), mark, rows,
+                                    y, w, left, out, known))  # fmt: skip
+                gone = left[:n]
+                head[KEPT] += np.count_nonzero(gone < 0)
+            else:
+                if Z is None:
+                    Z = np.empty((len(rows), self._front.dimension))
+                    self._front.map(rows, np.unique(np.maximum(left, ~left)), Z)
+                n, drifted = self._step(rows, Z, y, w, left, out, known, mark)
+                gone = left[:n]
+            at += n
+            learned = ~gone[gone < 0]
+            if not len(learned):
+                continue
+            known = max(known, int(y[learned].max()) + 1)
+            head[ROWS] += len(learned)
+            if Z is not None:
+                self._spaces.absorb(Z, y, w, gone)
+            if drifted:
+                self._start_anew()
+                drifted = False
+            elif head[KEPT] == mark and len(own["kept"]):
+                self._pass_mark(mark)
+                Z = None
+            elif Z is not None:
+                self._tend_trees(known)
+
+    def _step(
+        self, X: Floats, Z: Floats, y: Ints, w: Floats, events: Ints, out: Floats, known: int, mark: int
+    ) -> tuple[int, bool]:
+        """Carry out events as long as they see the same subspaces; give how many, and whether they end in a drift."""
+        own, head = self._own, self._own["head"]
+        collecting, sampling = len(own["kept"]), len(own["sample_codes"])
+        most = mark - int(head[KEPT]) if collecting else sampling - int(head[SAMPLED]) if sampling else -1
+        events = events[: self._spaces.stretch(y, w, events, 0, most)]
+        residuals = self._spaces.look(Z, events)
+        F = np.empty_like(residuals)
+        _features(residuals, F)
+        said = self._ask(F, y, w, events, known) if head[GROWN] else np.zeros((len(events), 0))
+        code, rules = self._detector_rules
+        n = int(_judge(own["gauge"], code, own["drift"], rules, F, said, y, w, events, out, known))
+        events = events[: abs(n)]
+        learned = np.flatnonzero(events < 0)
+        which, more = ~events[learned], len(learned)
+        if collecting and more:
+            at = slice(int(head[KEPT]), int(head[KEPT]) + more)
+            own["kept"][at], own["kept_codes"][at], own["kept_weights"][at] = X[which], y[which], w[which]
+            head[KEPT] += more
+        elif sampling and more:
+            at = slice(int(head[SAMPLED]), int(head[SAMPLED]) + more)
+            own["sample_codes"][at], own["sample_weights"][at] = y[which], w[which]
+            own["sample"][at, : min(F.shape[1], MOST_FEATURES)] = F[learned, :MOST_FEATURES]
+            head[SAMPLED] += more
+        return abs(n), n < 0
+
+    # -- the front, now and before a drift -----------------------------------------------------------------------------
+
+    def _mark(self) -> int:
+        """How many rows must be kept until the front is learnt, or old knowledge is tried again."""
+        kept, most = int(self._own["head"][KEPT]), int(self.warmup)
+        marks = (most // 2, most) if self._elder is not None else (most // 4, most // 2, most)
+        return next(m for m in marks if m > kept or m == most)
+
+    def _pass_mark(self, mark: int) -> None:
+        """Take up old knowledge again if it is better than the new, or else learn the front from the rows kept."""
+        own = self._own
+        X, y, w = own["kept"][:mark], own["kept_codes"][:mark], own["kept_weights"][:mark]
+        known_again = self._elder is not None and self._take_up(self._elder, X, y, w)
+        if not known_again and (self._elder is None or mark == self.warmup):
+            self._front.fit(X)
+            self._spaces.clear(self._front.dimension, len(self._labels))
+            self._spaces.gather(self._mapped(X), y, w)
+        if known_again or mark == self.warmup:
+            self._elder = None
+            own |= _room("kept", 0, 0) | _room("sample", int(self.warmup), MOST_FEATURES)
+            own["sample"][:] = np.nan
+            own["head"][[KEPT, SAMPLED]] = 0
+
+    def _take_up(self, elder: Elder, X: Floats, y: Ints, w: Floats) -> bool:
+        """Continue from old knowledge, if it is right more often than the new about the last of these rows."""
+        n, gauge = int(self.warmup) // 2, self._own["gauge"]
+        elder.spaces.admit(len(self._labels))
+        verdict = elder.consider(X[-n:], y[-n:])
+        right, gauge[jit.RIGHT] = gauge[jit.RIGHT] / n, 0.0
+        if verdict.accuracy < right + _BETTER:
+            return False
+        self._front, self._spaces = elder.front, elder.spaces
+        self._front.see(verdict.turn, verdict.sign)
+        self._spaces.rename(verdict.renamed)
+        self._spaces.learn(self._mapped(X), y, w)
+        return True
+
+    def _mapped(self, X: Floats) -> Floats:
+        Z = np.empty((len(X), self._front.dimension))
+        self._front.map(X, np.arange(len(X)), Z)
+        return Z
+
+    def _start_anew(self) -> None:
+        """Learn all anew, the front once there are rows for it; keep what was known until it has been tried again."""
+        own, head = self._own, self._own["head"]
+        if self._elder is None and not len(own["kept"]):
+            self._elder = Elder(self._front.copy(), self._spaces, self._layout[1])
+            self._spaces = self._new_spaces()
+        self._spaces.clear(self._front.dimension, len(self._labels))
+        self._trees = self._new_trees()
+        width = int(np.prod(self._layout[1]))
+        own |= _room("kept", int(self.warmup), width) | _room("sample", 0, 0) | {"typical": np.zeros(0)}
+        own["drift"] = _fresh(self.drift)
+        own["gauge"][jit.ERRORS :] = 0.0
+        head[[KEPT, SAMPLED, GROWN]] = 0
+        head[DRIFTS] += 1
+
+    # -- the trees ----------------------------------------------------------------------------------------------------
+
+    def _ask(self, F: Floats, y: Ints, w: Floats, events: Ints, known: int) -> Floats:
+        """Give what the trees say of the row of each event, and let them learn."""
+        learns = np.flatnonzero(events < 0)
+        which, n = ~events[learns], len(events)
+        codes, weights = np.zeros(n, dtype=np.int64), np.zeros(n)
+        codes[learns], weights[learns] = y[which], w[which]
+        order = np.insert(np.arange(n), learns + 1, ~learns)  # each row is asked for; those to be learned then learned
+        draws = np.ones((self._n_trees, len(learns)))
+        self._weigh(draws)
+        F = np.ascontiguousarray(F[:, :MOST_FEATURES])
+        total = np.zeros((n, max(known, int(codes.max()) + 1)))
+        for t in range(self._n_trees):
+            own = weights.copy()
+            own[learns] *= draws[t]
+            said = np.zeros_like(total)
+            self._trees.play(F, codes, own, order[(order >= 0) | (own[~order] > 0.0)], said, known, t)
+            total += said
+        return total / self._n_trees
+
+    def _weigh(self, draws: Floats) -> None:
+        """Multiply the weights of the next rows for each tree."""
+
+    def _tend_trees(self, known: int) -> None:
+        """Begin the trees once there is a sample; let the residuals to new classes join them."""
+        own, head, trees = self._own, self._own["head"], self._trees
+        n = min(known, MOST_FEATURES)
+        if not head[GROWN]:
+            if len(own["sample_codes"]) and head[SAMPLED] == len(own["sample_codes"]):
+                own["typical"] = _quantiles(own["sample"])
+                self._trees = trees = self._new_trees()
+                sample = np.ascontiguousarray(own["sample"][:, :n])
+                for t in range(self._n_trees):
+                    trees.begin(t, sample)
+                    trees.learn(t, sample, own["sample_codes"], own["sample_weights"])
+                own["gauge"][jit.ERRORS + jit.TREES : jit.RIGHT] = own["gauge"][jit.ERRORS]
+                own |= _room("sample", 0, 0)
+                head[SAMPLED], head[GROWN] = 0, 1
+        elif trees.n_features(0) < n:
+            for t in range(self._n_trees):
+                trees.add_features(t, np.repeat(own["typical"][:, None], n - trees.n_features(t), axis=1))
+
+    def _rehearse(self) -> None:
+        """Let another of its kind pass through first rows, fronts, trees and a drift, so that all is compiled."""
+        schema, shape = self._layout
+        other = type(self)(**{**self.get_params(deep=False), "warmup": 8, "shape": shape})
+        X = np.random.default_rng(0).random((60, schema.n_features))
+        y = np.arange(60) % 2
+        other.test_then_train(X[:30], y[:30])
+        other._start_anew()
+        other.test_then_train(X[30:], y[30:])
+
+    # -- state --------------------------------------------------------------------------------------------------------
+
+    def _extend(self, schema: Schema) -> None:
+        layout, shape = self._layout, self._begin(schema)
+        before = layout[1]
+        if shape == before:
+            return
+        if len(shape) > 1:
+            self._layout = layout
+            raise ValueError(f"X must hold tensors of shape {before}, got tensors of shape {shape}")
+        self._front.widen(shape)
+        if self._elder is not None:
+            self._elder.widen(shape)
+        kept = self._own["kept"]
+        if len(kept):
+            self._own["kept"] = np.pad(kept, ((0, 0), (0, shape[0] - kept.shape[1])))
+
+    def _tables(self) -> State:
+        trees = {_TREE + name: table for name, table in self._trees.tables().items()}
+        elder = {} if self._elder is None else self._elder.tables()
+        return (
+            self._own | self._front.tables() | self._spaces.tables() | trees | {_ELDER + n: t for n, t in elder.items()}
+        )
+
+    def _adopt(self, tables: State, schema: Schema) -> None:
+        made = type(self)(**self.get_params(deep=False))  # built beside, so that nothing changes if it is refused
+        made._become(tables, schema)
+        for name in ("_layout", *SubspaceLearner.__slots__):
+            setattr(self, name, getattr(made, name))
+
+    def _become(self, tables: State, schema: Schema) -> None:
+        """Become what has these tables."""
+        shape, own = self._begin(schema), {name: tables[name] for name in _TABLES}
+        self._refuse_unsound(own, schema.n_features)
+        self._take(shape)
+        self._own = own
+        self._front.adopt(tables)
+        self._spaces.adopt(tables)
+        self._trees.adopt(_part(tables, _TREE))
+        if elder := _part(tables, _ELDER):
+            self._elder = Elder(self._front.copy(), self._new_spaces(), shape)
+            self._elder.adopt(elder)
+        if self._front.fitted and self._spaces.dimension != self._front.dimension:
+            raise ValueError("its tables 'directions' and 'sums' do not fit each other")
+
+    def _refuse_unsound(self, own: State, width: int) -> None:
+        """Refuse tables that no learner with these parameters could have."""
+        n, m = len(own["kept"]), len(own["sample"])
+        like = _room("kept", n, width if n else 0) | _room("sample", m, MOST_FEATURES if m else 0)
+        like |= {"head": np.zeros(5, dtype=np.int64), "gauge": np.zeros(jit.GAUGE), "typical": own["typical"][:0]}
+        for name, table in like.items():
+            given = own[name]
+            same = given.shape == table.shape or (name == "typical" and given.ndim == 1)
+            if given.dtype != table.dtype or not same or not given.flags.c_contiguous:
+                raise ValueError(f"its table {name!r} has another type or shape")
+            if name != "sample" and not np.isfinite(given).all():
+                raise ValueError(f"its table {name!r} holds what no subspaces could")
+        head = own["head"]
+        if (
+            (head < 0).any()
+            or n not in (0, self.warmup)
+            or m not in (0, self.warmup)
+            or head[KEPT] > n
+            or head[SAMPLED] > m
+        ):
+            raise ValueError("its table 'head' holds what no subspaces could")
+        if (own["kept_codes"] < 0).any() or (own["sample_codes"] < 0).any():
+            raise ValueError("its table 'kept_codes' holds what no subspaces could")
+        detector = make_detector("drift", self.drift)
+        if detector is not None and not detector.fits(own["drift"]):
+            raise ValueError(f"its table 'drift' holds what no {type(detector).__name__} could")
+
+
+def _room(name: str, n: int, width: int) -> dict[str, Any]:
+    """Make room for n rows with their codes and weights."""
+    return {name: np.zeros((n, width)), f"{name}_codes": np.zeros(n, dtype=np.int64), f"{name}_weights": np.zeros(n)}
+
+
+def _part(tables: State, prefix: str) -> State:
+    return {name.removeprefix(prefix): table for name, table in tables.items() if name.startswith(prefix)}
+
+
+def _fresh(drift: Any) -> Floats:
+    detector = make_detector("drift", drift)
+    return np.zeros((1, 1)) if detector is None else detector.new_rows(1)
+
+
+def _quantiles(sample: Floats) -> Floats:
+    """Give values that stand for those of a sample, all features together."""
+    values = np.sort(sample[np.isfinite(sample)])
+    return values[np.linspace(0, len(values) - 1, 256).astype(np.int64)] if len(values) else np.zeros(1)

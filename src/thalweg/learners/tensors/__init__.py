@@ -1,0 +1,1 @@
+"""Learners of tensors: CKDT, its forest, and the four methods it is compared with."""

@@ -1,0 +1,223 @@
+"""Tensors to vectors: how near each tensor is to a few landmark tensors."""
+
+import math
+from collections.abc import Mapping
+from typing import Any, Self, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thalweg.core.params import choice, flag
+from thalweg.core.protocols import State
+from thalweg.core.tables import sound
+from thalweg.learners.tensors.maps import TensorMap
+from thalweg.tensors import chordal_jit as jit
+from thalweg.tensors.bases import Bases, Decomposition, bases_from, same_form
+from thalweg.tensors.forms import Floats, Ints, Tensors, form, shape_of, tensors_in
+
+FEATURES = ("auto", "kernel", "distance", "per-mode", "log-overlap", "log-per-mode")
+LEAST_LOG = math.log(jit.TINY)
+"""The log of the norm of a tensor that is 0."""
+FEW_MODES = 5
+"""Up to this order the features are those of each mode, if nothing else is asked for."""
+
+
+def chordal_distances(A: Any, B: Any, *, rank: str | int = "numerical", **options: Any) -> Floats:
+    """Give the squared chordal distance ‖Π_A - Π_B‖² of each tensor of A and of B in each mode: (n, s, L).
+
+    Π projects onto the row space of the flattening of that mode. Scale, sign and any invertible mixing of the rows do
+    not count. rank, options: see Decomposition.
+
+    >>> A, B = np.array([[[1.0, 0.0], [0.0, 0.0]]]), np.array([[[0.0, 5.0], [0.0, 0.0]]])
+    >>> chordal_distances(A, B).tolist(), chordal_distances(A, -3.0 * A).tolist()
+    ([[[2.0, 0.0]]], [[[0.0, 0.0]]])
+    """
+    how = Decomposition(rank=rank, **options)
+    first = tensors_in(A, name="A")
+    second = tensors_in(B, name="B", shape=shape_of(first))
+    if form(first) != form(second):
+        raise ValueError(f"B must be in the form of A, {form(first)}, got {form(second)} tensors")
+    return how.of(first).distances(how.of(second))
+
+
+@final
+class ChordalFeatures(TensorMap):
+    """Similarities of tensors to s landmark tensors, by the chordal distances D_j² of their flattenings.
+
+    features: "kernel", exp(-S / 2σ²) for each landmark, S = Σ_j D_j² (the paper's); "distance", S; "per-mode", the D_j²
+    of each landmark and mode; "log-overlap", Σ_j -log(Tr(GᵀG) / min(R_A, R_B)), which keeps its digits for tensors of
+    many modes; "log-per-mode", its summands; "auto": per-mode up to order 5, log-per-mode above. 2σ² is the median of S
+    over pairs of landmarks.
+    append_norm: one more feature, the log of the norm, which distances do not see.
+    rank, max_rank, energy, route, seed: see Decomposition. The paper's: rank "numerical", features "kernel". The route
+    "warm" starts from the leading directions of all landmarks, which are found by ``fit`` and kept in the state.
+    missing: "refuse" NaN in an array, or take it for "zero".
+
+    A tensor that is 0 has rank 0: D_j² is the rank of the other, and its overlap counts as 1e-300. What a tensor gives
+    does not depend on the chunk it comes in, to the last bit.
+
+    M. Signoretto, L. De Lathauwer, J. Suykens, "A kernel-based framework to tensorial data analysis", 2011.
+    B. Krawczyk, "Tensor decision trees for continual learning from drifting data streams", 2021.
+
+    >>> rng = np.random.default_rng(1)
+    >>> map = ChordalFeatures(features="distance", rank=2).fit(rng.random((4, 8, 8)))
+    >>> map.transform(rng.random((10, 8, 8))).shape, map.names[:2]
+    ((10, 4), ('landmark 0', 'landmark 1'))
+    """
+
+    __slots__ = (
+        "_how", "_landmarks", "_starts", "_width", "append_norm", "energy", "features", "max_rank", "missing", "rank",
+        "route", "seed",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        *,
+        features: str = "auto",
+        rank: str | int = "energy",
+        max_rank: int = 5,
+        energy: float = 0.95,
+        route: str = "auto",
+        append_norm: bool = False,
+        missing: str = "refuse",
+        seed: int = 1,
+    ) -> None:
+        choice("features", features, FEATURES)
+        flag("append_norm", append_norm)
+        choice("missing", missing, ("refuse", "zero"))
+        self._how = Decomposition(rank=rank, max_rank=max_rank, energy=energy, route=route, seed=seed)
+        self.features, self.append_norm, self.missing = features, append_norm, missing
+        self.rank, self.max_rank, self.energy, self.route, self.seed = rank, max_rank, energy, route, seed
+        self._landmarks: Bases | None = None
+        self._starts: list[Floats] = []
+        self._width = 2.0
+
+    # -- landmarks ---------------------------------------------------------------------------------------------------
+
+    def fit(self, landmarks: Any) -> Self:
+        """Take these tensors for the landmarks; their bases are found once and kept."""
+        X = tensors_in(landmarks, name="landmarks", missing=self.missing)
+        if len(X) == 0:
+            raise ValueError("landmarks must hold at least one tensor, got none")
+        found = self._how.of(X)
+        sums = _totals(found.distances(found))
+        pairs = sums[np.triu_indices(len(X), 1)]
+        middle = float(np.median(pairs)) if len(pairs) else 0.0
+        self._landmarks, self._width = found, middle if middle >= 1e-12 else 2.0
+        self._starts = self._how.starts(X)
+        return self
+
+    @property
+    def landmarks(self) -> Bases:
+        """The bases of the landmarks."""
+        if self._landmarks is None:
+            raise ValueError("landmarks are not known yet: call fit with some tensors first")
+        return self._landmarks
+
+    @property
+    def fitted(self) -> bool:
+        """Are there landmarks?"""
+        return self._landmarks is not None
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape that tensors must have."""
+        return self.landmarks.shape
+
+    @property
+    def layout(self) -> tuple[str, tuple[int, ...]]:
+        """The form and the shape that tensors must have."""
+        return self.landmarks.form, self.shape
+
+    @property
+    def sigma(self) -> float:
+        """The width σ of the kernel."""
+        return float(np.sqrt(self._width / 2.0))
+
+    @property
+    def kind(self) -> str:
+        """The features in use, where "auto" was asked for."""
+        if self.features != "auto":
+            return self.features
+        return "per-mode" if len(self.shape) <= FEW_MODES else "log-per-mode"
+
+    @property
+    def by_mode(self) -> bool:
+        """Has each mode of a landmark a feature of its own?"""
+        return self.kind in ("per-mode", "log-per-mode")
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What each feature is."""
+        s, modes = len(self.landmarks), len(self.shape)
+        names = [f"landmark {k}" for k in range(s)]
+        if self.by_mode:
+            names = [f"landmark {k}, mode {j}" for k in range(s) for j in range(modes)]
+        return (*names, "log norm") if self.append_norm else tuple(names)
+
+    # -- tensors -----------------------------------------------------------------------------------------------------
+
+    def tensors(self, X: Any) -> Tensors:
+        """Let a chunk in, or say what is wrong with it; nothing changes."""
+        found = tensors_in(X, missing=self.missing, shape=self.shape if self.fitted else None)
+        if self.fitted:
+            same_form(found, self.landmarks)
+        return found
+
+    def bases(self, X: Any) -> Bases:
+        """Decompose tensors: what costs most, to be done once where it is needed twice."""
+        return self._how.of(self.tensors(X), self._starts)
+
+    def distances(self, X: Any) -> Floats:
+        """Give D_j² of each tensor, landmark and mode: (n, s, L)."""
+        return self.bases(X).distances(self.landmarks)
+
+    def transform(self, X: Any) -> Floats:
+        """Give the features of tensors, or of their bases: one row for each tensor."""
+        landmarks = self.landmarks
+        found = X if isinstance(X, Bases) else self.bases(X)
+        if found.shape != landmarks.shape:
+            raise ValueError(f"X must hold bases of tensors of shape {landmarks.shape}, got {found.shape}")
+        routine: Any = jit.fill_features
+        names = len(self.names)
+        F = np.zeros((len(found), names))
+        similar = F if not self.append_norm else np.zeros((len(found), names - 1))
+        code = FEATURES.index(self.kind) - 1
+        routine(code, found.overlaps(landmarks), found.ranks, landmarks.ranks, self._width, similar)
+        if self.append_norm:
+            F[:, :-1], F[:, -1] = similar, np.maximum(found.logs, LEAST_LOG)
+        return F
+
+    def play(self, X: Tensors, events: Ints, F: Floats) -> None:
+        """Write the features of tensor e to F[e] for each event e ≥ 0; there is nothing to learn after ``fit``."""
+        rows = events[events >= 0]
+        if len(rows):
+            F[rows] = self.transform(self._how.of(X[rows], self._starts))
+
+    # -- state -------------------------------------------------------------------------------------------------------
+
+    def state(self) -> State:
+        """Copy out the landmarks, the width of the kernel, and the starts of the route "warm"."""
+        if self._landmarks is None:
+            return {}
+        starts = {f"start_{j}": start.copy() for j, start in enumerate(self._starts)}
+        return {**self._landmarks.state(), "width": np.array([self._width]), **starts}
+
+    def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
+        """Continue from what ``state`` gave."""
+        if not state:
+            self._landmarks, self._width, self._starts = None, 2.0, []
+            return
+        found, width = bases_from(state), sound(state, "width", (1,), least=1e-12)
+        warm = self.route == "warm" and found.form == "dense"
+        sizes = [self._how.start_size(found.shape, j) for j in range(len(found.shape) if warm else 0)]
+        starts = [sound(state, f"start_{j}", size).copy() for j, size in enumerate(sizes)]
+        self._landmarks, self._width, self._starts = found, float(width[0]), starts
+
+
+def _totals(values: Floats) -> Floats:
+    """Add up the modes in their order."""
+    total = np.zeros(values.shape[:2])
+    for j in range(values.shape[2]):
+        total += values[:, :, j]
+    return total

@@ -1,0 +1,145 @@
+"""Online principal components of tensors written out as vectors, by projected gradient descent."""
+
+import math
+from typing import Any, final
+
+import numpy as np
+
+from thalweg.core.params import whole
+from thalweg.core.protocols import State
+from thalweg.core.tables import sound
+from thalweg.learners.tensors import maps_jit as jit
+from thalweg.learners.tensors.maps import FittedMap, Vectors, vectors_of
+from thalweg.tensors.forms import Floats, Tensors
+
+
+@final
+class OPORMap(FittedMap):
+    """The k principal directions of the vectors so far, by online gradient descent; features: a vector along them.
+
+    A matrix M with eigenvalues in [0, 1] and trace k stands for the directions. With every vector x of length 1 it
+    becomes M + eta x xᵀ, and its eigenvalues are shifted and clipped back, eta = sqrt(k (n - k) / (n t)). M is kept as
+    one number for most directions and a small matrix for at most 3k others. k: at most half of the values of a tensor.
+    refresh: tensors after which the features follow M; then the largest entry of each direction is positive.
+
+    CP tensors have no vector of values: the entries of their factors stand for it, heaviest columns first.
+
+    J. Nie, W. Kotlowski, M. Warmuth, "Online PCA with optimal regret", 2016.
+
+    >>> rng = np.random.default_rng(1)
+    >>> X = rng.normal(size=(60, 1, 1)) * np.eye(4) + 0.01 * rng.normal(size=(60, 4, 4))
+    >>> OPORMap(k=1).fit(X).transform(np.eye(4)[None]).round(1).tolist()
+    [[2.0]]
+    """
+
+    __slots__ = ("_basis", "_bulk", "_count", "_rows", "_small", "_vectors", "k", "refresh")
+
+    def __init__(self, *, k: int = 20, refresh: int = 50) -> None:
+        whole("k", k, least=1)
+        whole("refresh", refresh, least=1)
+        super().__init__()
+        self.k, self.refresh = k, refresh
+        self._vectors, self._count, self._bulk = Vectors((), 0), 0, 0.0
+        self._rows = self._small = self._basis = np.zeros((0, 0))
+
+    def _begin(self, X: Tensors) -> None:
+        self._vectors, self._count = vectors_of(X), 0
+        n, k = self._vectors.size, self._width
+        self._bulk, self._rows, self._small = k / n, np.zeros((0, n)), np.zeros((0, 0))
+        self._basis = np.zeros((k, n))
+        for i in range(len(X)):
+            self._follow(X, i)
+        self._look()
+
+    @property
+    def _width(self) -> int:
+        return min(self.k, max(1, self._vectors.size // 2))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The directions, that of the greatest eigenvalue first."""
+        return tuple(f"direction {c}" for c in range(len(self._basis)))
+
+    def _features(self, X: Tensors, i: int) -> Floats:
+        routine: Any = jit.along_rows
+        out = np.empty(len(self._basis))
+        routine(self._basis, np.ascontiguousarray(self._vectors.of(X, i)), out)
+        return out
+
+    def _follow(self, X: Tensors, i: int) -> None:
+        self._count += 1
+        x = self._vectors.of(X, i)
+        x = x / (np.abs(x).max() or 1.0)
+        length = math.sqrt(float((x * x).sum()))
+        if length > 0.0:
+            self._step(x / length)
+        if self._count % self.refresh == 0:
+            self._look()
+
+    def _step(self, x: Floats) -> None:
+        """M + eta x xᵀ, brought back to eigenvalues in [0, 1] that add up to k."""
+        n, k, m = len(x), self._width, len(self._rows)
+        split: Any = jit.split_off
+        along = np.empty(m)
+        length = split(self._rows, x, along)  # x is now the rest
+        if length > 1e-10 and m < n:
+            self._rows = np.concatenate([self._rows, x[None] / length])
+            along = np.append(along, length)
+            grown = np.diag(np.full(m + 1, self._bulk))
+            grown[:m, :m] = self._small
+            self._small, m = grown, m + 1
+        eta = math.sqrt(k * (n - k) / (n * self._count))
+        values, V = np.linalg.eigh(self._small + eta * np.outer(along, along))
+        routine: Any = jit.common_shift
+        shift = routine(values, self._bulk, float(n - m), float(k))
+        values = np.clip(values - shift, 0.0, 1.0)
+        self._bulk = min(max(self._bulk - shift, 0.0), 1.0)
+        if m < 3 * k:
+            self._small = (V * values) @ V.T
+            return
+        kept = 2 * k  # the others join the bulk, which takes up their eigenvalues
+        self._bulk = (self._bulk * (n - m) + float(values[:-kept].sum())) / (n - kept)
+        self._rows, self._small = _mixed(V[:, -kept:], self._rows), np.diag(values[-kept:])
+
+    def _look(self) -> None:
+        """Take the directions of the greatest eigenvalues for the features; none yet: zeros."""
+        V = np.linalg.eigh(self._small)[1]
+        top = _mixed(V[:, ::-1][:, : len(self._basis)], self._rows)
+        self._basis[: len(top)] = positive(top)
+        self._basis[len(top) :] = 0.0
+
+    def _tables(self) -> State:
+        return {
+            "rows": self._rows,
+            "small": self._small,
+            "basis": self._basis,
+            "bulk": np.array([self._bulk]),
+            "counts": np.array([self._count, self._vectors.rank], dtype=np.int64),
+        }
+
+    def _adopt(self, tables: State) -> None:
+        count, rank = sound(tables, "counts", (2,), np.int64, least=0).tolist()
+        self._count, self._vectors = count, Vectors(self._shape, rank)
+        n = self._vectors.size
+        self._rows = sound(tables, "rows", (None, n))
+        self._small = sound(tables, "small", (len(self._rows), len(self._rows)))
+        self._basis = sound(tables, "basis", (self._width, n))
+        self._bulk = float(sound(tables, "bulk", (1,), least=0)[0])
+
+
+def positive(rows: Floats) -> Floats:
+    """Give each row the sign that makes its largest entry positive.
+
+    >>> positive(np.array([[1.0, -2.0], [0.0, 3.0]])).tolist()
+    [[-1.0, 2.0], [0.0, 3.0]]
+    """
+    largest = rows[np.arange(len(rows)), np.abs(rows).argmax(axis=1)] if rows.size else np.zeros(len(rows))
+    return rows * np.where(largest < 0.0, -1.0, 1.0)[:, None]
+
+
+def _mixed(V: Floats, rows: Floats) -> Floats:
+    """Give Vᵀ · rows."""
+    routine: Any = jit.mix_rows
+    out = np.zeros((V.shape[1], rows.shape[1]))
+    routine(np.ascontiguousarray(V.T), rows, out)
+    return out

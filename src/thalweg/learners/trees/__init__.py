@@ -1,0 +1,1 @@
+"""Single trees: Hoeffding, extremely fast, adaptive, and trees on binned numbers."""

@@ -1,0 +1,216 @@
+"""A decision tree on binned numbers: McDiarmid's bound, or a more practical one, says when a leaf splits."""
+
+from typing import Any, Literal, final
+
+import numpy as np
+
+from thalweg.core import params
+from thalweg.core.classifier import Classifier, Floats, Ints
+from thalweg.core.protocols import State
+from thalweg.core.schema import Schema
+from thalweg.learners.trees.binned import BinnedTrees, check
+from thalweg.pool.explanation import Explanation, Way, explain, spread
+from thalweg.show.tree_picture import compared
+
+PRESETS: dict[str, dict[str, Any]] = {
+    "default": {"bound": "lcb", "leaf": "adaptive"},
+    "paper": {"bound": "mcdiarmid", "leaf": "majority"},
+}
+_WAITING = {"rows": (np.float64, 2), "codes": (np.int64, 1), "weights": (np.float64, 1)}
+
+
+@final
+class McDiarmidTree(Classifier):
+    """Leaves count classes by bin; one splits on the feature with the highest Gini gain once that is surely worth it.
+
+    bound: what sure means. "mcdiarmid": the best feature is ahead of the second best by √(8 ln(1/δ) / n) after n rows,
+    or that is less than ``tau`` and the gain more; very careful: a lead of 0.1 needs 2,397 rows. "hoeffding": the same
+    with a quarter of the bound. "gaussian": ahead by as many standard errors as δ says. "lcb": that, or the gain
+    itself is above ``tau`` by as many of its standard errors: of two like features either will do.
+    delta: allowed error of one comparison (δ). grace_period: weight a leaf gains between two attempts to split.
+    tau: the gain from which a tie is broken; None: 0.01 for "lcb", else 0.05.
+    leaf: how a leaf answers: "majority", "bayes" (naive Bayes on the bins) or "adaptive", the one more often right.
+    preset: where bound and leaf are None: "default" ("lcb", "adaptive") or "paper" ("mcdiarmid", "majority").
+    max_leaves, max_depth: the tree stops growing there. bins: of each feature, between quantiles of the first rows.
+    window: that many rows wait until the bins are fixed; meanwhile the answer is the most frequent class.
+
+    Features that join wait for a window of rows of their own. A feature with one value in its window is not used.
+    Nominal values are numbers in the order in which they came. Missing values are refused.
+
+    Reference: L. Rutkowski, L. Pietruczuk, P. Duda, M. Jaworski, "Decision trees for mining data streams based on the
+    McDiarmid's bound", IEEE Transactions on Knowledge and Data Engineering 25, 2013, with the bound as corrected by
+    B. Krawczyk, "Tensor decision trees for continual learning from drifting data streams", Machine Learning 2021.
+
+    >>> from thalweg import SEA
+    >>> chunk = SEA(seed=1).read(10_000)
+    >>> tree = McDiarmidTree()
+    >>> proba = tree.test_then_train(chunk.X, chunk.y)
+    >>> bool((tree.classes_[proba.argmax(axis=1)] == chunk.y).mean() > 0.85), tree.n_leaves > 3
+    (True, True)
+    >>> bool(tree.importances()[2] < 0.05)  # the third feature of SEA says nothing
+    True
+    """
+
+    bounded = True
+
+    __slots__ = ("_trees", "_waiting")
+
+    def __init__(
+        self,
+        *,
+        bound: Literal["mcdiarmid", "gaussian", "lcb", "hoeffding"] | None = None,
+        delta: float = 0.05,
+        grace_period: float = 50,
+        tau: float | None = None,
+        leaf: Literal["majority", "bayes", "adaptive"] | None = None,
+        preset: Literal["default", "paper"] = "default",
+        max_leaves: int = 256,
+        max_depth: int = 20,
+        bins: int = 32,
+        window: int = 100,
+    ) -> None:
+        params.choice("preset", preset, tuple(PRESETS))
+        params.whole("window", window, least=1, most=1_000_000)
+        self.bound = bound
+        self.delta = delta
+        self.grace_period = grace_period
+        self.tau = tau
+        self.leaf = leaf
+        self.preset = preset
+        self.max_leaves = max_leaves
+        self.max_depth = max_depth
+        self.bins = bins
+        self.window = window
+        check(**self._chosen())
+
+    # -- looking at it ------------------------------------------------------------------------------------------------
+
+    @property
+    def n_leaves(self) -> int:
+        """How many leaves the tree has."""
+        return self._trees.n_leaves(0) if self._started else 1
+
+    @property
+    def depth(self) -> int:
+        """How many splits lie above the deepest leaf."""
+        return self._trees.depth(0) if self._started else 0
+
+    def importances(self) -> Floats:
+        """Give the sum of the gains of all splits on each feature."""
+        found = np.zeros(0 if self._schema is None else self._schema.n_features)
+        if self._started:
+            own = self._trees.importances(0)
+            found[: len(own)] = own
+        return found
+
+    def path(self, x: Any) -> list[tuple[str, float, bool]]:
+        """Give the splits that a record passes: name of the feature, threshold, and whether it is above.
+
+        >>> X = np.arange(400.0).reshape(-1, 1)
+        >>> McDiarmidTree().partial_fit(X[::-1] % 7, X[::-1, 0] % 7 > 3).path([5.0])
+        [('x0', 3.0, True)]
+        """
+        X, schema = self._one_row(x, learning=False)
+        steps = self._trees.path(0, X[0]) if self._started else []
+        return [(schema.names[f], threshold, right) for f, threshold, right in steps]
+
+    def explain_one(self, x: Any) -> Explanation:
+        """Say why: the tests on the record's way, and what each feature added to the probability of each class.
+
+        >>> X = np.arange(400.0).reshape(-1, 1)
+        >>> tree = McDiarmidTree().partial_fit(X[::-1] % 7, X[::-1, 0] % 7 > 3)
+        >>> print(tree.explain_one([5.0]).rules[0])
+        x0 > 3: True (100%)
+        """
+        if not self._started or self._schema is None:
+            raise ValueError("the tree has not seen a row yet: nothing to look at")
+        X, proba = self._one_row(x, learning=False)[0], self.predict_proba_one(x)
+        path, weights = self._trees.nodes_to(0, X[0]), self._trees.class_weights(0)
+        names, sides = self._schema.names, range(len(proba))
+        tests = [(f, compared(names[f], right, threshold)) for f, threshold, right in self._trees.path(0, X[0])]
+        shares = [spread(weights[i], sides) for i in path]
+        return explain(self._schema, proba, [Way(path, tests, shares, np.array([*proba.values()]), 1.0)])
+
+    # -- what a learner writes ----------------------------------------------------------------------------------------
+
+    def _start(self, schema: Schema) -> None:
+        self._trees, self._waiting = BinnedTrees(**self._chosen()), _nobody(schema.n_features)
+
+    def _play(self, X: Floats, y: Ints, w: Floats, events: Ints, out: Floats, known: int) -> None:
+        while len(events):
+            part = self._until_full(events)
+            self._trees.play(X, y, w, part, out, known)
+            learned = ~part[part < 0]
+            if len(learned):
+                known = max(known, int(y[learned].max()) + 1)
+                self._wait(X[learned], y[learned], w[learned])
+            events = events[len(part) :]
+
+    def _extend(self, schema: Schema) -> None:
+        """Features that joined are missing in the rows that wait."""
+        rows, d = self._waiting["rows"], schema.n_features
+        self._waiting["rows"] = np.pad(rows, ((0, 0), (0, d - rows.shape[1])), constant_values=np.nan)
+
+    def _tables(self) -> State:
+        return {**self._trees.tables(), **self._waiting}
+
+    def _adopt(self, tables: State, schema: Schema) -> None:
+        trees = BinnedTrees(**self._chosen())
+        trees.adopt(tables)
+        waiting = {name: tables[name] for name in _WAITING}
+        for name, (dtype, ndim) in _WAITING.items():
+            table = waiting[name]
+            if table.dtype != dtype or table.ndim != ndim or not table.flags.c_contiguous:
+                raise ValueError(f"its table {name!r} has another type or shape")
+        n, d = waiting["rows"].shape
+        lengths = len(waiting["codes"]), len(waiting["weights"])
+        if lengths != (n, n) or n >= self.window or d != schema.n_features or trees.n_features(0) > d:
+            raise ValueError("its tables do not fit each other")
+        good = (waiting["weights"] > 0) & np.isfinite(waiting["weights"]) & (waiting["codes"] >= 0)
+        if (
+            not good.all()
+            or np.isinf(waiting["rows"]).any()
+            or (n and waiting["codes"].max() >= trees.classes.shape[3])
+        ):
+            raise ValueError("its waiting rows hold what no learner could")
+        self._trees, self._waiting = trees, waiting
+
+    # -- rows that wait -----------------------------------------------------------------------------------------------
+
+    def _chosen(self) -> dict[str, Any]:
+        """How the tree grows: the parameters, or where they are None what the preset says."""
+        names = ("bound", "delta", "grace_period", "tau", "leaf", "max_leaves", "max_depth", "bins")
+        preset = PRESETS[self.preset]
+        return {name: preset.get(name) if getattr(self, name) is None else getattr(self, name) for name in names}
+
+    def _until_full(self, events: Ints) -> Ints:
+        """Give the events up to the one that fills the window, if features wait for their bins; else all."""
+        if self._trees.n_features(0) == self._waiting["rows"].shape[1]:
+            return events
+        learning = np.flatnonzero(events < 0)
+        lacking = self.window - len(self._waiting["rows"])
+        return events[: learning[lacking - 1] + 1] if len(learning) >= lacking else events
+
+    def _wait(self, X: Floats, y: Ints, w: Floats) -> None:
+        """Keep rows for features that have no bins yet; when the window is full, fix them."""
+        had = self._trees.n_features(0)
+        if had == self._waiting["rows"].shape[1]:
+            return
+        found = {"rows": X, "codes": y, "weights": w}
+        self._waiting = {name: np.concatenate([self._waiting[name], found[name]]) for name in _WAITING}
+        rows = self._waiting["rows"]
+        if len(rows) < self.window:
+            return
+        there = ~np.isnan(rows[:, had:])
+        ready = had + int(np.cumprod(2 * there.sum(axis=0) >= len(rows)).sum())  # features that joined late wait on
+        codes, weights = self._waiting["codes"], self._waiting["weights"]
+        self._waiting = _nobody(rows.shape[1])
+        if had:
+            self._trees.add_features(0, rows[:, had:ready])
+        else:
+            self._trees.begin(0, rows[:, :ready])
+            self._trees.learn(0, rows, codes, weights)
+
+
+def _nobody(features: int) -> State:
+    return {"rows": np.zeros((0, features)), "codes": np.zeros(0, dtype=np.int64), "weights": np.zeros(0)}

@@ -1,0 +1,145 @@
+"""Bagged nearest neighbours whose members share one window."""
+
+from typing import Any, Literal, final
+
+import numpy as np
+
+from thalweg.core import params
+from thalweg.core.classifier import Classifier, Floats, Ints
+from thalweg.core.protocols import State
+from thalweg.core.schema import Schema
+from thalweg.detectors.by_name import make_detector
+from thalweg.detectors.detector import Detector
+from thalweg.jit.random import seeded
+from thalweg.learners.windows import bagged_jit as jit
+from thalweg.learners.windows.knn import NEIGHBOURS, WindowKNN
+
+MOST = 64
+"""Members: a bit each."""
+_OWN = ("held", "dice", "detectors", "counts")
+
+
+@final
+class BaggedKNN(Classifier):
+    """Leveraging bagging over nearest neighbours: a member leaves out what it does not draw, the worst starts anew.
+
+    All members look into one window of the last rows, which is measured and scaled once for all; each votes with the
+    rows that it has drawn. With the usual rate they differ in one row of 400, so this is a window that can forget.
+    size: members, 64 at most. rate: mean of the Poisson weights (λ); a member has a row where its draw is not 0.
+    drift: a detector or its name, for each member's errors before it learns the row: at a drift the worst member
+    forgets all its rows. None: never. k, window, metric, ties, weights, scale, precision: see WindowKNN. seed: for the
+    draws.
+
+    Reference: A. Bifet, G. Holmes, B. Pfahringer, "Leveraging bagging for evolving data streams", ECML PKDD 2010.
+
+    >>> from thalweg import SEA, BaggedKNN
+    >>> chunk = SEA(seed=1).read(5_000)
+    >>> learner = BaggedKNN(k=11)
+    >>> proba = learner.test_then_train(chunk.X, chunk.y)
+    >>> bool((learner.classes_[proba.argmax(axis=1)] == chunk.y).mean() > 0.8)
+    True
+    """
+
+    missing = "native"
+    bounded = True
+
+    __slots__ = ("_bag", "_code", "_detector_rules", "_knn")
+
+    def __init__(
+        self,
+        *,
+        size: int = 10,
+        rate: float = 6.0,
+        drift: str | Detector | None = "adwin",
+        k: int = 5,
+        window: int = 1000,
+        metric: Literal["euclidean", "manhattan", "hamming", "cosine"] = "euclidean",
+        ties: Literal["all", "k"] = "all",
+        weights: Literal["uniform", "distance"] = "uniform",
+        scale: Literal["window", "online"] | None = "window",
+        precision: Literal["float64", "float32"] = "float64",
+        seed: int = 1,
+    ) -> None:
+        params.whole("size", size, least=1, most=MOST)
+        params.number("rate", rate, above=0, below=100)
+        make_detector("drift", drift)
+        params.whole("seed", seed, least=0)
+        self.size = size
+        self.rate = rate
+        self.drift = drift
+        self.k = k
+        self.window = window
+        self.metric = metric
+        self.ties = ties
+        self.weights = weights
+        self.scale = scale
+        self.precision = precision
+        self.seed = seed
+        self._new_window()
+
+    @property
+    def replacements(self) -> list[int]:
+        """How often each member was replaced so far."""
+        return [int(n) for n in self._bag["counts"]] if self._started else [0] * int(self.size)
+
+    # -- what a learner writes ----------------------------------------------------------------------------------------
+
+    def _start(self, schema: Schema) -> None:
+        knn, size, detector = self._new_window(), int(self.size), make_detector("drift", self.drift)
+        knn._meet(schema)
+        bag = {
+            "held": np.zeros(len(knn._window["codes"]), dtype=np.uint64), "dice": seeded(self.seed, size),
+            "detectors": np.zeros((0, 0)) if detector is None else detector.new_rows(size),
+            "counts": np.zeros(size, dtype=np.int64),
+        }  # fmt: skip
+        self._take(knn, bag)
+
+    def _take(self, knn: WindowKNN, bag: State) -> None:
+        detector = make_detector("drift", self.drift)
+        self._code, self._detector_rules = (0, np.zeros(0)) if detector is None else (detector.code, detector.rules())
+        self._knn, self._bag = knn, bag
+
+    def _play(self, X: Floats, y: Ints, w: Floats, events: Ints, out: Floats, known: int) -> None:
+        knn, bag = self._knn, self._bag
+        learned = int((events < 0).sum())
+        knn._make_room(knn.n_rows + learned)
+        room = len(knn._window["codes"])
+        if room > len(bag["held"]):
+            bag["held"] = np.concatenate([bag["held"], np.zeros(room - len(bag["held"]), dtype=np.uint64)])
+        desk = knn._desk(len(events), learned)
+        desk = desk._replace(moments=np.empty((len(desk.moments), jit.MOMENTS), dtype=np.int64))
+        routine: Any = jit.play
+        routine(
+            *knn._parts(), *desk, *(bag[name] for name in _OWN[:3]), self._detector_rules, bag["counts"],
+            np.zeros(len(desk.slots), dtype=np.uint64), np.empty(room, dtype=np.int64), np.empty(room),
+            np.empty(room, dtype=np.int64), np.empty(min(int(self.k), room) + jit.SPARE),
+            np.empty((int(self.size), max(1, len(self._labels), known))), self._code, float(self.rate), knn._rules,
+            knn._as_kept(X), y, w, events, out, known,
+        )  # fmt: skip
+
+    def _extend(self, schema: Schema) -> None:
+        self._knn._meet(schema)
+
+    def _tables(self) -> State:
+        return self._knn._tables() | self._bag
+
+    def _adopt(self, tables: State, schema: Schema) -> None:
+        knn, size, detector = self._new_window(), int(self.size), make_detector("drift", self.drift)
+        knn._settle(self._labels, schema, {name: t for name, t in tables.items() if name not in _OWN})
+        held, dice, detectors, counts = (tables[name] for name in _OWN)
+        if (
+            held.shape != knn._window["codes"].shape
+            or held.dtype != np.uint64
+            or (held >> np.uint64(size - 1) > 1).any()
+        ):
+            raise ValueError("its table 'held' holds what no ensemble could")
+        if dice.shape != (size,) or dice.dtype != np.uint64:
+            raise ValueError("its table 'dice' has another type or shape")
+        if counts.shape != (size,) or counts.dtype != np.int64 or (counts < 0).any():
+            raise ValueError("its table 'counts' holds what no ensemble could")
+        if detectors.size if detector is None else len(detectors) != size or not detector.fits(detectors):
+            raise ValueError("its table 'detectors' holds what no ensemble could")
+        self._take(knn, {"held": held, "dice": dice, "detectors": detectors, "counts": counts})
+
+    def _new_window(self) -> WindowKNN:
+        return WindowKNN(**{name: getattr(self, name) for name in NEIGHBOURS})

@@ -1,0 +1,447 @@
+"""The k nearest neighbours in a window of the last rows, exactly."""
+
+from collections.abc import Hashable
+from typing import Any, Literal, NamedTuple, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thalweg.core import params
+from thalweg.core.classifier import Classifier, Floats, Ints
+from thalweg.core.door import Rows, sparse_rows
+from thalweg.core.protocols import State
+from thalweg.core.schema import Schema
+from thalweg.learners.windows import sieve_jit
+from thalweg.learners.windows import window_jit as o
+from thalweg.learners.windows.knn_jit import play
+from thalweg.learners.windows.sparse_window import SparseWindow
+
+METRICS = {"euclidean": o.EUCLIDEAN, "manhattan": o.MANHATTAN, "hamming": o.HAMMING, "cosine": o.COSINE}
+SCALES = {None: o.UNSCALED, "window": o.BY_WINDOW, "online": o.ONLINE}
+NEIGHBOURS = ("k", "window", "metric", "ties", "weights", "scale", "precision")
+"""Its parameters."""
+_TABLES = ("ring", "codes", "voices", "spans", "head")
+_AT_ONCE = 8  # queries that are measured in one pass over the window
+_TILE = 512  # rows of a tile, at most
+_WIDE = 128  # features from which on the sieve pays ...
+_MANY = 100  # ... in calls with so many queries
+_LARGEST_SINGLE = float(np.finfo(np.float32).max)
+_CELLS = 1 << 20  # numbers of sparse rows that are made dense at a time
+_NO_CODES = np.zeros(0, dtype=np.int64)
+
+
+class Neighbour(NamedTuple):
+    """A row of the window, seen from a record."""
+
+    distance: float
+    label: Hashable
+    age: int
+    """How many rows ago it was learned; 1: it came last."""
+    row: Floats
+    """Its values as the window keeps them: nominal ones as codes, NaN for missing."""
+
+
+@final
+class WindowKNN(Classifier):
+    """Ask the k nearest among the last rows: nothing to train, exact, and quick to follow a change.
+
+    k: neighbours that vote. window: rows that are kept, the last ones.
+    metric: "euclidean", "manhattan", "hamming" (how many features differ) or "cosine" (1 - cosine of the angle).
+    ties: "all": whoever is as far as the k-th nearest votes too; "k": exactly k vote, the oldest first.
+    weights: "uniform": a neighbour's vote is the weight of its row; "distance": that, divided by its distance (at least
+    1e-9).
+    scale: differences in a feature are divided by "window": greatest - least in the window; "online": the standard
+    deviation of all rows so far; None: nothing. A feature in which no two rows differ does not count.
+    precision: "float64" or "float32": how rows are kept and asked. Sums are made in float64 in either case.
+
+    Nominal values differ by 1 or not at all (cosine: a column for each value). A missing value is as far from another
+    as the range of the feature allows, in a nominal feature 1; for cosine it is 0. A row of weight 0 is not kept.
+    Before the first row all classes are alike. Time for a prediction and memory: proportional to window × features.
+    Sparse rows (SciPy) in an empty window make it a sparse one, with the same answers; its time and memory go by the
+    values that its rows have (scale "online": time also by the features). Dense rows join it as sparse ones; it becomes
+    a dense one with the first row that lacks a value (NaN), or when features are added.
+    A call with 100 or more predictions of 128 or more numbers measures roughly first, with copies of the window (one
+    and a half times its memory, given back at the end), and exactly only what may matter: the answers are the same.
+
+    Reference: A. Bifet, B. Pfahringer, J. Read, G. Holmes, "Efficient data stream classification via probabilistic
+    adaptive windows", SAC 2013 (as the baseline); defaults and rules of ties, scale and missing values as in MOA.
+
+    >>> from thalweg import SEA
+    >>> chunk = SEA(seed=1).read(5_000)
+    >>> learner = WindowKNN(k=11)
+    >>> proba = learner.test_then_train(chunk.X, chunk.y)
+    >>> bool((learner.classes_[proba.argmax(axis=1)] == chunk.y).mean() > 0.8)
+    True
+    """
+
+    missing = "native"
+    sparse = True
+    bounded = True
+
+    __slots__ = ("_nominal", "_rules", "_sparse", "_window")
+
+    _sparse: SparseWindow | None
+    """The rows while they are sparse: ``_window`` is not used then."""
+
+    def __init__(
+        self,
+        *,
+        k: int = 5,
+        window: int = 1000,
+        metric: Literal["euclidean", "manhattan", "hamming", "cosine"] = "euclidean",
+        ties: Literal["all", "k"] = "all",
+        weights: Literal["uniform", "distance"] = "uniform",
+        scale: Literal["window", "online"] | None = "window",
+        precision: Literal["float64", "float32"] = "float64",
+    ) -> None:
+        params.whole("k", k, least=1, most=1_000_000)
+        params.whole("window", window, least=1, most=100_000_000)
+        params.choice("metric", metric, tuple(METRICS))
+        params.choice("ties", ties, ("all", "k"))
+        params.choice("weights", weights, ("uniform", "distance"))
+        params.choice("scale", scale, ("window", "online", None))
+        params.choice("precision", precision, ("float64", "float32"))
+        self.k = k
+        self.window = window
+        self.metric = metric
+        self.ties = ties
+        self.weights = weights
+        self.scale = scale
+        self.precision = precision
+
+    # -- looking at it ------------------------------------------------------------------------------------------------
+
+    @property
+    def n_rows(self) -> int:
+        """Rows in the window."""
+        if not self._started:
+            return 0
+        return int(self._window["head"][o.SIZE]) if self._sparse is None else self._sparse.n_rows
+
+    def neighbours(self, x: Any) -> list[Neighbour]:
+        """Give the rows that vote on a record (a dict or a row), the nearest first, the oldest among equals.
+
+        >>> learner = WindowKNN(k=1, scale=None).partial_fit([[1.0], [4.0], [8.0]], ["a", "b", "c"])
+        >>> [(n.distance, n.label, n.age) for n in learner.neighbours([5.0])]
+        [(1.0, 'b', 2)]
+        >>> [(n.distance, n.label, n.age) for n in learner.neighbours([6.0])]  # as near as each other
+        [(2.0, 'b', 2), (2.0, 'c', 1)]
+        """
+        X, _ = self._one_row(x, learning=False)
+        n = self.n_rows
+        if n == 0:
+            return []
+        classes, first = len(self._labels), np.zeros(1, dtype=np.int64)
+        ask = _NO_CODES, np.zeros(0), first, np.zeros((1, classes)), classes
+        if self._sparse is not None and not _lacks(X):
+            window, far = self._sparse.tables(), self._sparse.play(self._turned(X), *ask, every=True)[:n]
+        elif self._sparse is not None:
+            return self._as_dense().neighbours(x)
+        else:
+            desk, window = self._desk(1, 0), self._window
+            self._run(desk, _dense(X), *ask)
+            far = desk.sums[0, :n]
+        slots, names = np.arange(n), dict(enumerate(self._labels.values))
+        ages = (window["head"][o.NEXT] - 1 - slots) % n + 1
+        order = np.lexsort((-ages, far))
+        count = min(self.k, n)
+        if self.ties == "all":
+            count = int((far <= far[order[count - 1]]).sum())
+        return [
+            Neighbour(
+                float(np.sqrt(far[s])) if self.metric == "euclidean" else float(far[s]),
+                names.get(int(window["codes"][s])),
+                int(ages[s]),
+                _row_of(window, s, X.shape[1]),
+            )
+            for s in order[:count]
+        ]
+
+    # -- what a learner writes ----------------------------------------------------------------------------------------
+
+    def _start(self, schema: Schema) -> None:
+        self._take(self._blank(schema, 0), schema)
+
+    def _play(self, X: Rows, y: Ints, w: Floats, events: Ints, out: Floats, known: int) -> None:
+        learned = ~events[events < 0]
+        if isinstance(X, np.ndarray):
+            if self._sparse is not None:
+                if np.isnan(X[learned]).any():
+                    self._become(self._as_dense())
+                elif _lacks(X):  # only to be predicted: a dense copy does that
+                    self._as_dense()._play(X, y, w, events, out, known)
+                    X, events = np.nan_to_num(X), ~learned
+        elif self._sparse is None and not self.n_rows and len(learned):
+            self._sparse = SparseWindow(X.shape[1], self._rules)
+        if self._sparse is not None:
+            self._sparse.play(self._turned(X), y, w, events, out, known)
+        elif isinstance(X, np.ndarray):
+            self._play_dense(X, y, w, events, out, known)
+        else:
+            self._play_dense_parts(X, y, w, events, out, known)
+
+    def _play_dense(self, X: Floats, y: Ints, w: Floats, events: Ints, out: Floats, known: int) -> None:
+        asked = int((events >= 0).sum())
+        self._make_room(self.n_rows + len(events) - asked)
+        self._run(self._desk(asked, len(events) - asked), X, y, w, events, out, known)
+
+    def _play_dense_parts(self, X: Rows, y: Ints, w: Floats, events: Ints, out: Floats, known: int) -> None:
+        """Play sparse rows in a dense window, a few at a time."""
+        step = max(1, _CELLS // max(1, X.shape[1]))
+        for part in (events[i : i + step] for i in range(0, len(events), step)):
+            which, own = np.unique(np.maximum(part, ~part), return_inverse=True)
+            learns = part < 0
+            proba = np.zeros((len(which), out.shape[1]))
+            rows, turned = _dense(X[which]), np.where(learns, ~own, own)
+            self._play_dense(rows, y[which] if len(y) else y, w[which] if len(w) else w, turned, proba, known)
+            out[part[~learns]] = proba[own[~learns]]
+            known = max([known, *(y[~part[learns]] + 1).tolist()])
+
+    def _extend(self, schema: Schema) -> None:
+        if self._sparse is not None and schema.n_features > self._sparse.d:
+            self._become(self._as_dense())
+        if self._sparse is not None:
+            return
+        old, n = self._window, self.n_rows
+        had = len(old["spans"])
+        new = self._blank(schema, n)
+        new["ring"][:, :had], new["spans"][:had] = old["ring"], old["spans"]
+        for t, tile in enumerate(new["ring"]):
+            tile[had:, : max(n - t * tile.shape[1], 0)] = np.nan
+        new["spans"][had:, o.LACKING] = np.where(_nominal(schema)[had:], 0, n)
+        self._take(old | {name: new[name] for name in ("ring", "spans")}, schema)
+
+    def _tables(self) -> State:
+        return dict(self._window) if self._sparse is None else self._sparse.tables()
+
+    @property
+    def state_bytes(self) -> int:
+        """Bytes of all tables of the model."""
+        return self._sparse.nbytes if self._started and self._sparse is not None else super().state_bytes
+
+    def _adopt(self, tables: State, schema: Schema) -> None:
+        if "starts" in tables:
+            sparse = SparseWindow(schema.n_features, self._make_rules())
+            sparse.restore(tables)
+            self._take({}, schema)
+            self._sparse = sparse
+            return
+        window = {name: tables[name] for name in _TABLES}
+        self._check(window, schema)
+        self._take(window, schema)
+
+    # -- inside -------------------------------------------------------------------------------------------------------
+
+    def _take(self, window: State, schema: Schema) -> None:
+        self._window, self._rules, self._nominal = window, self._make_rules(), _nominal(schema)
+        self._sparse = None
+
+    def _make_rules(self) -> Ints:
+        rules = np.zeros(o.RULES, dtype=np.int64)
+        rules[o.K], rules[o.WINDOW], rules[o.METRIC] = self.k, self.window, METRICS[self.metric]
+        rules[o.ALL_TIES], rules[o.BY_DISTANCE] = self.ties == "all", self.weights == "distance"
+        rules[o.SCALE] = SCALES[self.scale]
+        return rules
+
+    def _turned(self, X: Rows) -> Rows:
+        """Give rows as a sparse window takes them."""
+        if isinstance(X, np.ndarray):
+            from scipy.sparse import csr_array
+
+            assert self._schema is not None
+            X = sparse_rows(csr_array(X), self._schema)
+        if self.precision == "float32":
+            X = X.copy()
+            X.data = np.clip(X.data, -_LARGEST_SINGLE, _LARGEST_SINGLE).astype(np.float32).astype(np.float64)
+        return X
+
+    def _as_dense(self) -> "WindowKNN":
+        """Make a copy whose window is dense: it gives the same answers."""
+        assert self._sparse is not None
+        assert self._schema is not None
+        n, d = self.n_rows, self._sparse.d
+        kept = self._sparse.tables()
+        rows = _dense_rows(kept, d)
+        window = self._blank(self._schema, n)
+        window["codes"][:n], window["voices"][:n] = kept["codes"], kept["voices"]
+        window["head"][:] = kept["head"][: o.HEAD]
+        self._lay(window, rows)
+        if self.scale == "online":
+            window["spans"][:] = kept["spans"]
+        copy = type(self)(**self.get_params(deep=False))
+        copy._labels, copy._schema, copy._started = self._labels, self._schema, True
+        copy._take(window, self._schema)
+        return copy
+
+    def _lay(self, window: State, rows: Floats) -> None:
+        """Write rows of numbers, none of which is missing, to the slots of a dense window; its spans follow."""
+        ring, spans, n = window["ring"], window["spans"], len(rows)
+        tiles, d, lanes = ring.shape
+        padded = np.zeros((tiles * lanes, d), dtype=self.precision)
+        padded[:n] = rows
+        ring[:] = padded.reshape(tiles, lanes, d).transpose(0, 2, 1)
+        if n == 0:
+            return
+        least, greatest = rows.min(axis=0), rows.max(axis=0)
+        if self.scale == "online":  # of all rows so far
+            spans[:, o.LEAST] = np.minimum(spans[:, o.LEAST], least)
+            spans[:, o.GREATEST] = np.maximum(spans[:, o.GREATEST], greatest)
+            return
+        spans[:, o.LEAST], spans[:, o.GREATEST] = least, greatest
+        spans[:, o.AT_LEAST], spans[:, o.AT_GREATEST] = (rows == least).sum(axis=0), (rows == greatest).sum(axis=0)
+
+    @property
+    def _next_slot(self) -> int:
+        """Where the next row goes."""
+        return int(self._window["head"][o.NEXT])
+
+    def _replace_rows(self, rows: Floats) -> None:
+        """Let other numbers take the place of those in a dense window, slot by slot; labels, weights and ages stay."""
+        self._lay(self._window, self._as_kept(rows).astype(np.float64, copy=False))
+
+    def _become(self, other: "WindowKNN") -> None:
+        """Go on with the window of a copy."""
+        self._window, self._sparse = other._window, None
+
+    def _blank(self, schema: Schema, n: int) -> State:
+        """Make tables with room for n rows: four tiles or the next power of two, at most a full window."""
+        d, tiles = schema.n_features, -(-self.window // _TILE)
+        lanes = -(-self.window // (8 * tiles)) * 8
+        room = min(tiles, max(4, 1 << (-(-n // lanes) - 1).bit_length()))
+        spans = np.zeros((d, o.SPANS))
+        spans[:, o.LEAST], spans[:, o.GREATEST] = np.inf, -np.inf
+        return {
+            "ring": np.zeros((room, d, lanes), dtype=self.precision), "codes": np.zeros(room * lanes, dtype=np.int64),
+            "voices": np.zeros(room * lanes), "spans": spans, "head": np.zeros(o.HEAD, dtype=np.int64),
+        }  # fmt: skip
+
+    def _make_room(self, n: int) -> None:
+        """Make room for n rows, or a full window."""
+        window, n = self._window, min(n, self.window)
+        had = len(window["codes"])
+        if n > had:
+            assert self._schema is not None
+            new = self._blank(self._schema, n)
+            new["ring"][: len(window["ring"])] = window["ring"]
+            new["codes"][:had], new["voices"][:had] = window["codes"], window["voices"]
+            self._window = window | {name: new[name] for name in ("ring", "codes", "voices")}
+
+    def _desk(self, asked: int, learned: int) -> o.Desk:
+        """Make room to measure queries: see Desk in window_jit.py."""
+        ring = self._window["ring"]
+        d, q = ring.shape[1], min(asked, _AT_ONCE)
+        g = min(q, learned, self.window)
+        slots = len(self._window["codes"]) + g
+        return o.Desk(
+            np.empty((q, d)), np.empty((q, d)), np.empty((q, d)), np.empty((q, d)), np.empty((q, d), dtype=np.int64),
+            np.empty((q, slots)), np.empty((q, slots if self.metric == "cosine" else 0)),
+            np.empty((d, g), dtype=ring.dtype), np.empty(g, dtype=np.int64), np.empty(g, dtype=np.int64),
+            np.empty((q, o.MOMENT), dtype=np.int64), np.empty(min(self.k, self.window)),
+        )  # fmt: skip
+
+    def _run(self, desk: o.Desk, X: Floats, y: Ints, w: Floats, events: Ints, out: Floats, known: int) -> None:
+        routine: Any = play
+        sieve = self._sieve(desk, asked=int((events >= 0).sum()))
+        routine(*self._parts(), *desk, *sieve, self._rules, self._as_kept(X), y, w, events, out, known)
+
+    def _parts(self) -> o.Window:
+        """Give the tables as the compiled code wants them."""
+        ring, codes, voices, spans, head = (self._window[name] for name in _TABLES)
+        return o.Window(ring, codes, voices, spans, head, self._nominal)
+
+    def _as_kept(self, X: Floats) -> NDArray[Any]:
+        """Give rows in the precision of the window."""
+        if self.precision == "float64":
+            return X
+        return np.clip(X, -_LARGEST_SINGLE, _LARGEST_SINGLE).astype(np.float32)
+
+    def _sieve(self, desk: o.Desk, asked: int) -> sieve_jit.Sieve:
+        """Make sieves (see Sieve in sieve_jit.py) for a call with many queries in wide rows of numbers; else none."""
+        ring = self._window["ring"]
+        (tiles, d, lanes), (queries, slots) = ring.shape, desk.sums.shape
+        worth = d >= _WIDE and asked >= _MANY and self.metric == "euclidean" and not self._nominal.any()
+        worth = worth and self.scale != "online"  # it changes all scales with every row
+        if not worth:
+            tiles, d, queries, lanes, slots = 0, 0, 0, 0, 0
+        rows = np.empty((slots, d), dtype=ring.dtype)
+        rows[: tiles * lanes].reshape(tiles, lanes, d)[:] = ring[:tiles, :d, :lanes].transpose(0, 2, 1)
+        return sieve_jit.Sieve(
+            np.zeros((tiles, d, lanes), dtype=np.float32), rows, np.zeros((2, tiles * lanes)), np.zeros(d),
+            np.full(d, -1.0), np.empty((queries, d), dtype=np.float32), np.empty((queries, 2)),
+            np.empty(d, dtype=np.float32), np.empty((queries, lanes), dtype=np.float32), np.empty(queries),
+            np.empty(queries, dtype=np.int64), np.empty(slots, dtype=np.int64), np.empty(slots),
+            np.array([0, sieve_jit.PAUSES[0]] * 2),
+        )  # fmt: skip
+
+    def _check(self, window: State, schema: Schema) -> None:
+        """Refuse tables that no window with these parameters could have."""
+        head = window["head"]
+        if head.dtype != np.int64 or head.shape != (o.HEAD,):
+            raise ValueError("its table 'head' has another type or shape")
+        n = int(head[o.SIZE])
+        if not 0 <= n <= self.window or not (head[o.NEXT] == n % self.window or n == self.window > head[o.NEXT] >= 0):
+            raise ValueError("its table 'head' holds what no window could")
+        for name, table in self._blank(schema, n).items():
+            given = window[name]
+            if given.dtype != table.dtype or given.shape != table.shape or not given.flags.c_contiguous:
+                raise ValueError(f"its table {name!r} has another type or shape")
+        voices, rows = window["voices"][:n], window["ring"].transpose(0, 2, 1).reshape(-1, schema.n_features)[:n]
+        if (window["codes"][:n] < 0).any():
+            raise ValueError("its table 'labels' holds what no window could")
+        if not ((voices > 0.0) & (voices < np.inf)).all():
+            raise ValueError("its table 'voices' holds what no window could")
+        if np.isinf(rows).any():
+            raise ValueError("its table 'ring' holds what no window could")
+        if not self._spans_fit(window["spans"], rows.astype(np.float64), _nominal(schema) == 0):
+            raise ValueError("its table 'spans' does not fit its rows")
+
+    def _spans_fit(self, spans: Floats, rows: Floats, number: NDArray[np.bool_]) -> bool:
+        """Could these be the spans of the rows?"""
+        rows, spans = rows[:, number], spans[number]
+        lacks = np.isnan(rows)
+        least = np.where(lacks, np.inf, rows).min(axis=0, initial=np.inf)
+        greatest = np.where(lacks, -np.inf, rows).max(axis=0, initial=-np.inf)
+        if not np.array_equal(spans[:, o.LACKING], lacks.sum(axis=0)):
+            return False
+        if self.scale == "online":
+            count, mean, squares = spans[:, o.COUNT], spans[:, o.MEAN], spans[:, o.SQUARES]
+            return bool(
+                ((spans[:, o.LEAST] <= least) & (spans[:, o.GREATEST] >= greatest)).all()
+                and ((count >= len(rows) - spans[:, o.LACKING]) & np.isfinite(count) & np.isfinite(mean)).all()
+                and ((squares >= 0.0) & ((count > 0.0) | (least == np.inf))).all()
+            )
+        held = {
+            o.LEAST: least, o.GREATEST: greatest,
+            o.AT_LEAST: (rows == least).sum(axis=0), o.AT_GREATEST: (rows == greatest).sum(axis=0),
+        }  # fmt: skip
+        return all(np.array_equal(spans[:, at], values) for at, values in held.items())
+
+
+def _lacks(X: Rows) -> bool:
+    return isinstance(X, np.ndarray) and bool(np.isnan(X).any())
+
+
+def _dense(X: Rows) -> Floats:
+    return X if isinstance(X, np.ndarray) else np.ascontiguousarray(X.toarray())
+
+
+def _dense_rows(kept: State, d: int) -> Floats:
+    """Give the rows of a sparse window as dense ones, in the order of their slots."""
+    n = len(kept["codes"])
+    rows = np.zeros((n, d))
+    rows[np.repeat(np.arange(n), np.diff(kept["starts"])), kept["columns"]] = kept["values"]
+    return rows
+
+
+def _row_of(window: State, s: int, d: int) -> Floats:
+    """Give the row of a slot."""
+    if "ring" in window:
+        ring = window["ring"]
+        return np.asarray(ring[s // ring.shape[2], :, s % ring.shape[2]], dtype=np.float64)
+    row, part = np.zeros(d), slice(*window["starts"][s : s + 2])
+    row[window["columns"][part]] = window["values"][part]
+    return row
+
+
+def _nominal(schema: Schema) -> Ints:
+    return np.array([f.nominal for f in schema.features], dtype=np.int64)

@@ -1,0 +1,205 @@
+"""The window of WindowKNN while its rows are sparse: its tables grow with the values that are in it."""
+
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thalweg.core.protocols import State
+from thalweg.learners.windows import sparse_jit as jit
+from thalweg.learners.windows import window_jit as o
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+TABLES = ("starts", "columns", "values", "codes", "voices", "head")
+"""What is kept: the rows in the order of their slots, row s from starts[s] to starts[s + 1]."""
+
+
+@final
+class SparseWindow:
+    """Up to ``window`` sparse rows of d features; rules: see window_jit.py.
+
+    There is room for at most one and a half times the most values that a full window ever had. What is kept
+    (``tables``) does not depend on how much room there is.
+    """
+
+    __slots__ = ("_rules", "_t", "d", "window")
+
+    def __init__(self, d: int, rules: Ints, room: int = 1024) -> None:
+        self.d, self.window, self._rules = d, int(rules[o.WINDOW]), rules
+        spans = np.zeros((d, jit.SPANS))
+        spans[:, jit.LO], spans[:, jit.HI] = np.inf, -np.inf
+        if rules[o.SCALE] == o.UNSCALED:
+            spans[:, jit.BY] = 1.0
+        online = np.zeros((d if rules[o.SCALE] == o.ONLINE else 0, o.SPANS))
+        online[:, o.LEAST], online[:, o.GREATEST] = np.inf, -np.inf
+        slots, ints = min(self.window, 64), np.int64
+        self._t = jit.Sparse(
+            np.zeros(room, dtype=ints), np.zeros(room), np.zeros(slots, dtype=ints), np.zeros(slots, dtype=ints),
+            np.zeros(slots, dtype=ints), np.zeros(slots), np.zeros(jit.HEAD, dtype=ints), spans, online,
+            np.zeros(d + 1, dtype=ints), np.zeros(room, dtype=ints), np.zeros(room), np.zeros(slots, dtype=ints),
+            np.full(d, -1), np.zeros(room, dtype=ints), np.zeros((slots, 2)),
+        )  # fmt: skip
+
+    @property
+    def n_rows(self) -> int:
+        """Rows in the window."""
+        return int(self._t.head[o.SIZE])
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all tables, with the index and the room that is free."""
+        return sum(table.nbytes for table in self._t)
+
+    def play(
+        self, X: "csr_array", y: Ints, w: Floats, events: Ints, out: Floats, known: int, *, every: bool = False
+    ) -> Floats:
+        """Play the events; give the distances of all rows from the last query (squared where Euclidean)."""
+        learned = ~events[events < 0]
+        self._make_slots(self.n_rows + len(learned))
+        n = len(self._t.codes)
+        k = int(min(self._rules[o.K], self.window))
+        desk = np.zeros((1, n)), np.zeros(n), np.zeros((1, o.MOMENT), dtype=np.int64), np.zeros(k)
+        empty = np.zeros((0, 0, 0)), np.zeros((0, 0)), np.zeros((1, 0), dtype=np.int64)
+        routine: Any = jit.play
+        while len(events):
+            done, known = routine(
+                *self._t, *desk, *empty, self._rules, X.data, X.indices, X.indptr, y, w, events, out, known, every
+            )
+            if done == len(events):
+                break
+            row = ~events[done]
+            self._make_room(int(X.indptr[row + 1] - X.indptr[row]))
+            events = events[done:]
+        sums: Floats = desk[0][0]
+        return sums
+
+    # -- what is kept -------------------------------------------------------------------------------------------------
+
+    def tables(self) -> State:
+        """Give the rows in the order of their slots, and what the scale needs to know of rows that have left."""
+        t, n = self._t, self.n_rows
+        starts, places = self._places(np.arange(n))
+        kept = {
+            "starts": starts, "columns": t.columns[places], "values": t.values[places], "codes": t.codes[:n],
+            "voices": t.voices[:n], "head": t.head[[o.NEXT, o.SIZE, jit.LEARNED]],
+        }  # fmt: skip
+        return kept | ({"spans": t.online} if len(t.online) else {})
+
+    def restore(self, kept: State) -> None:
+        """Continue, with no row learned yet, from what ``tables`` gave; refuse what no window could have."""
+        starts, columns, values, codes, voices, head = (kept[name] for name in TABLES)
+        kinds = [t.dtype.str[1:] for t in (starts, columns, values, codes, voices, head)]
+        if kinds != ["i8", "i8", "f8", "i8", "f8", "i8"] or head.shape != (3,) or starts.ndim != 1:
+            raise ValueError("its sparse rows have another type or shape")
+        following, n, learned = head.tolist()
+        full = n == self.window > following >= 0
+        if not 0 <= n <= self.window or not (following == n % self.window or full):
+            raise ValueError("its table 'head' holds what no window could")
+        if not (len(starts) == n + 1 and len(codes) == len(voices) == n and len(columns) == len(values)):
+            raise ValueError("its sparse rows have another type or shape")
+        if starts[0] != 0 or starts[-1] != len(columns) or (np.diff(starts) < 0).any():
+            raise ValueError("its table 'starts' holds what no window could")
+        inside = np.ones(len(columns), dtype=np.bool_)
+        inside[starts[:-1][np.diff(starts) > 0]] = False
+        rising = np.diff(columns, prepend=0) > 0
+        if ((columns < 0) | (columns >= self.d) | (inside & ~rising)).any() or not np.isfinite(values).all():
+            raise ValueError("its sparse rows hold what no window could")
+        if (codes < 0).any() or not ((voices > 0.0) & (voices < np.inf)).all():
+            raise ValueError("its classes or weights hold what no window could")
+        online = kept.get("spans", self._t.online)
+        if online.dtype != np.float64 or online.shape != self._t.online.shape or learned < 0:
+            raise ValueError("its table 'spans' has another type or shape")
+        if not _could_be(online, learned):
+            raise ValueError("its table 'spans' holds what no window could")
+        self._make_slots(n)
+        self._make_room(len(columns))
+        t = self._t
+        t.codes[:n], t.voices[:n] = codes, voices
+        t.head[[o.NEXT, o.SIZE, jit.LEARNED]] = head
+        t.online[:] = online
+        self._lay_down(starts, columns, values)
+
+    def rows(self) -> tuple[Ints, Ints, Floats]:
+        """Give the rows in the order of their slots: where each begins, the features, the values."""
+        kept = self.tables()
+        return kept["starts"], kept["columns"], kept["values"]
+
+    @property
+    def online(self) -> Floats:
+        """For scale "online" what is known of all rows that were learned; else empty."""
+        return self._t.online
+
+    # -- inside -------------------------------------------------------------------------------------------------------
+
+    def _places(self, slots: Ints) -> tuple[Ints, Ints]:
+        """Give where the rows of these slots begin when put one after another, and where their values lie."""
+        count = self._t.sizes[slots]
+        starts = np.concatenate([[0], np.cumsum(count)])
+        places = np.repeat(self._t.begin[slots] - starts[:-1], count) + np.arange(starts[-1])
+        return starts, places
+
+    def _make_slots(self, n: int) -> None:
+        """Make room for n rows, or a full window."""
+        had, n = len(self._t.codes), min(n, self.window)
+        if n > had:
+            more = min(self.window, 1 << (n - 1).bit_length()) - had
+            longer: dict[str, Any] = {}
+            for name in ("begin", "sizes", "codes", "voices", "fresh", "own"):
+                table = getattr(self._t, name)
+                longer[name] = np.concatenate([table, np.zeros((more, *table.shape[1:]), dtype=table.dtype)])
+            self._t = self._t._replace(**longer)
+
+    def _make_room(self, m: int) -> None:
+        """Make room for a row of m values more: half as much again as all need, or what there is, put in order."""
+        starts, columns, values = self.rows()
+        room = max(len(self._t.columns), 3 * (len(columns) + m) // 2)
+        ints: dict[str, Any] = {name: np.zeros(room, dtype=np.int64) for name in ("columns", "slots", "before")}
+        self._t = self._t._replace(**ints, values=np.zeros(room), held=np.zeros(room))
+        self._lay_down(starts, columns, values)
+
+    def _lay_down(self, starts: Ints, columns: Ints, values: Floats) -> None:
+        """Put the rows into the ring, the oldest first; make spans and index anew."""
+        t, n = self._t, len(starts) - 1
+        oldest = int(t.head[o.NEXT]) if n == self.window else 0
+        order = np.roll(np.arange(n), -oldest)
+        count = np.diff(starts)
+        ends = np.cumsum(count[order])
+        t.sizes[:n] = count
+        t.begin[order] = ends - count[order]
+        total = len(columns)
+        t.head[jit.TOP] = t.head[jit.LIVE] = total
+        split = int(starts[oldest]) if n else 0
+        t.columns[:total], t.values[:total] = np.roll(columns, -split), np.roll(values, -split)
+        if self._rules[o.SCALE] == o.BY_WINDOW:
+            self._find_spans(columns, values)
+        elif self._rules[o.SCALE] == o.ONLINE:
+            t.spans[:, jit.BY] = [o.scale_of(span, o.ONLINE) for span in t.online]
+        index: Any = jit.index
+        index(*t, self._rules)
+
+    def _find_spans(self, columns: Ints, values: Floats) -> None:
+        spans, n = self._t.spans, self.n_rows
+        spans[:] = 0.0
+        spans[:, jit.LO], spans[:, jit.HI] = np.inf, -np.inf
+        np.minimum.at(spans[:, jit.LO], columns, values)
+        np.maximum.at(spans[:, jit.HI], columns, values)
+        for at, edge in ((jit.AT_LO, jit.LO), (jit.AT_HI, jit.HI)):
+            spans[:, at] = np.bincount(columns[values == spans[columns, edge]], minlength=self.d)
+        spans[:, jit.HAVE] = np.bincount(columns, minlength=self.d)
+        some = spans[:, jit.HAVE] < n
+        with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+            width = np.where(some, np.maximum(spans[:, jit.HI], 0.0), spans[:, jit.HI])
+            width = width - np.where(some, np.minimum(spans[:, jit.LO], 0.0), spans[:, jit.LO])
+            by = np.clip(1.0 / width, 1.0 / o.LARGEST, o.LARGEST)
+        spans[:, jit.BY] = np.where(width > 0.0, by, 0.0)
+
+
+def _could_be(online: Floats, learned: int) -> bool:
+    """Could these be the spans of so many rows?"""
+    count, squares = online[:, o.COUNT], online[:, o.SQUARES]
+    return bool((count == learned).all() and np.isfinite(online[:, o.MEAN]).all() and (squares >= 0.0).all())

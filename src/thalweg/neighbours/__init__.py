@@ -1,1 +1,0 @@
-"""Learners that keep rows and ask the nearest of them."""

@@ -1,1 +1,0 @@
-"""Neural networks that learn a stream row by row."""

@@ -1,0 +1,345 @@
+"""Moving house: all trees of a pool into larger, smaller or wider tables; and looking over tables from outside."""
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thalweg.jit.compile import called, compiled, inlined
+from thalweg.pool.leaf_jit import (
+    HEADER,
+    HUGE,
+    NUMBERS,
+    ROOM,
+    Floats,
+    Ints,
+    Watched,
+    block_size,
+    clear_block,
+    clear_number,
+    lanes_of,
+    start_of,
+)
+from thalweg.pool.tables_jit import (
+    ALTERNATES,
+    H_FREE,
+    H_FREE_SLOT,
+    H_NODES,
+    H_SLOTS,
+    IDLE,
+    KEPT,
+    LEAF,
+    PLAIN,
+    WANTED,
+    Links,
+    Nodes,
+    arity,
+    feature_of,
+    left_of,
+)
+
+
+@compiled
+def move(
+    nodes: Nodes,
+    tally: Floats,
+    stats: Floats,
+    watched: Watched,
+    head: Ints,
+    trees: int,
+    new_nodes: Nodes,
+    new_tally: Floats,
+    new_stats: Floats,
+    new_watched: Watched,
+    kind: int,
+    links: Links,
+    marks: Floats,
+    pairs: Floats,
+    new_links: Links,
+    new_marks: Floats,
+    new_pairs: Floats,
+) -> None:
+    """Copy all trees into other tables, parents before children and without gaps; free lists start empty."""
+    n_nodes, n_slots = trees, 0
+    source = np.empty(len(new_nodes), dtype=np.int64)  # where new node i came from
+    for t in range(trees):
+        source[t] = t
+    done = 0
+    while done < n_nodes:
+        i = source[done]
+        if i < 0:  # the odd one of a block with an odd number of children
+            done += 1
+            continue
+        left = left_of(nodes, i)
+        new_nodes[done]["feature"] = nodes[i]["feature"]
+        new_nodes[done]["threshold"] = nodes[i]["threshold"]
+        new_nodes[done]["left"] = left
+        for c in range(tally.shape[1]):
+            new_tally[done, c] = tally[i, c]
+        for c in range(marks.shape[1]):
+            new_marks[done, c] = marks[i, c]
+        if feature_of(nodes, i) == LEAF:
+            if left >= 0:
+                move_slot(stats, watched, left, new_stats, new_watched, n_slots)
+                new_nodes[done]["left"] = n_slots
+                n_slots += 1
+        else:
+            k = arity(nodes, i)
+            new_nodes[done]["left"] = n_nodes
+            for c in range(k):
+                source[n_nodes + c] = left + c
+            if k % 2 == 1:
+                source[n_nodes + k] = -1
+            move_pair(pairs, (left - trees) // 2, new_pairs, (n_nodes - trees) // 2)
+            n_nodes += k + k % 2
+            if kind != PLAIN:
+                new_links[done] = links[i]
+            if kind == ALTERNATES and links[i] >= 0:
+                new_links[done] = n_nodes
+                source[n_nodes], source[n_nodes + 1] = links[i], -1
+                move_pair(pairs, (links[i] - trees) // 2, new_pairs, (n_nodes - trees) // 2)
+                n_nodes += 2
+            elif kind == KEPT and links[i] >= 0:
+                move_slot(stats, watched, links[i], new_stats, new_watched, n_slots)
+                new_links[done] = n_slots
+                n_slots += 1
+        done += 1
+    head[H_NODES], head[H_FREE], head[H_SLOTS], head[H_FREE_SLOT] = n_nodes, -1, n_slots, -1
+
+
+@inlined
+def move_slot(
+    stats: Floats, watched: Watched, slot: int, new_stats: Floats, new_watched: Watched, new_slot: int
+) -> None:
+    """Copy one slot."""
+    for a in range(stats.shape[1]):
+        new_stats[new_slot, a] = stats[slot, a]
+    for j in range(watched.shape[1]):
+        new_watched[new_slot, j, 0] = watched[slot, j, 0]
+        new_watched[new_slot, j, 1] = watched[slot, j, 1]
+
+
+@inlined
+def move_pair(pairs: Floats, k: int, new_pairs: Floats, new_k: int) -> None:
+    """Copy what is kept for one pair of nodes; nothing in a pool that keeps nothing."""
+    for a in range(pairs.shape[1]):
+        new_pairs[new_k, a] = pairs[k, a]
+
+
+@compiled
+def live(nodes: Nodes, trees: int) -> tuple[int, int]:
+    """Count the nodes (in even blocks) and slots that plain trees use."""
+    return count_live(nodes, trees, PLAIN, np.empty(0, dtype=np.int32))
+
+
+@compiled
+def live_linked(nodes: Nodes, trees: int, kind: int, links: Links) -> tuple[int, int]:
+    """Count the nodes (in even blocks) and slots that the trees use, with what they are linked to."""
+    return count_live(nodes, trees, kind, links)
+
+
+@called
+def count_live(nodes: Nodes, trees: int, kind: int, links: Links) -> tuple[int, int]:
+    """Count nodes and slots."""
+    stack = np.empty(len(nodes), dtype=np.int64)
+    n_nodes, n_slots = trees, 0
+    for t in range(trees):
+        stack[0], depth = t, 1
+        while depth > 0:
+            depth -= 1
+            i = stack[depth]
+            left = left_of(nodes, i)
+            if feature_of(nodes, i) == LEAF:
+                n_slots += left >= 0
+            else:
+                k = arity(nodes, i)
+                n_nodes += k + k % 2
+                for child in range(left, left + k):
+                    stack[depth] = child
+                    depth += 1
+                if kind == ALTERNATES and links[i] >= 0:
+                    n_nodes += 2
+                    stack[depth] = links[i]
+                    depth += 1
+                elif kind == KEPT and links[i] >= 0:
+                    n_slots += 1
+    return n_nodes, n_slots
+
+
+@compiled
+def relayout(
+    stats: Floats,
+    watched: Watched,
+    layout: Ints,
+    classes: int,
+    new_stats: Floats,
+    new_watched: Watched,
+    new_layout: Ints,
+    new_classes: int,
+    slots: int,
+) -> None:
+    """Copy the first slots, all in use, into rows with more room for classes, values or attributes.
+
+    New attributes join a leaf that watches all of them; a random-subspace leaf keeps those it has, and if leaves are to
+    watch more from now on, the rest of its list is given up.
+    """
+    old, d = min(watched.shape[1], layout.shape[1]), layout.shape[1]
+    joined = range(d, max(d, min(new_watched.shape[1], new_layout.shape[1])) if old == d else d)
+    for slot in range(slots):
+        for a in range(HEADER):
+            new_stats[slot, a] = stats[slot, a]
+        was = int(stats[slot, NUMBERS])
+        numbers = was
+        for f in joined:
+            numbers += new_layout[ROOM, f] == 0
+        new_stats[slot, NUMBERS] = numbers
+        for j in range(new_watched.shape[1]):
+            new_watched[slot, j, 0], new_watched[slot, j, 1] = -1, HEADER
+        for j in range(was):
+            new_watched[slot, j, 0] = watched[slot, j, 0]
+        for j in range(was, old):
+            new_watched[slot, j + numbers - was, 0] = watched[slot, j, 0]
+        n, j = was, old + numbers - was
+        for f in joined:
+            if new_layout[ROOM, f] == 0:
+                new_watched[slot, n, 0] = f
+                n += 1
+            else:
+                new_watched[slot, j, 0] = f
+                j += 1
+        for j in range(numbers):
+            start, lanes = start_of(j, new_classes), lanes_of(j, numbers)
+            new_watched[slot, j, 1] = start
+            clear_number(new_stats, slot, start, lanes, new_classes)
+            if j < was:
+                for k in range(block_size(0, classes)):
+                    a = start_of(j, classes) + k * lanes_of(j, was)
+                    new_stats[slot, start + k * lanes] = stats[slot, a]
+        start = HEADER + numbers * block_size(0, new_classes)
+        for j in range(numbers, new_watched.shape[1]):
+            f = new_watched[slot, j, 0]
+            new_watched[slot, j, 1] = start
+            if f < 0:  # given up
+                continue
+            clear_block(new_stats, slot, start, new_layout[ROOM, f], new_classes)
+            if f < d:
+                a = watched[slot, j - numbers + was, 1]
+                new_stats[slot, start] = stats[slot, a]
+                for k in range(1 + layout[ROOM, f]):
+                    for c in range(classes):
+                        new_stats[slot, start + 1 + k * new_classes + c] = stats[slot, a + 1 + k * classes + c]
+            start += block_size(new_layout[ROOM, f], new_classes)
+
+
+@compiled
+def sound(
+    nodes: Nodes,
+    stats: Floats,
+    watched: Watched,
+    layout: Ints,
+    head: Ints,
+    classes: int,
+    trees: int,
+    kind: int,
+    links: Links,
+) -> bool:
+    """Can tables that came from outside be used without leaving them? Every index is within, every node used once."""
+    d = layout.shape[1]
+    used = np.zeros(len(nodes), dtype=np.bool_)
+    taken = np.zeros(len(stats), dtype=np.bool_)
+    if not (trees <= head[H_NODES] <= len(nodes) and 0 <= head[H_SLOTS] <= len(stats)):
+        return False
+    for t in range(trees):
+        used[t] = True
+    stack = np.empty(len(nodes), dtype=np.int64)
+    for t in range(trees):
+        stack[0], depth = t, 1
+        while depth > 0:
+            depth -= 1
+            i = stack[depth]
+            f, left = feature_of(nodes, i), left_of(nodes, i)
+            if f == LEAF:
+                if left < IDLE or left >= head[H_SLOTS]:
+                    return False
+                if left >= 0:
+                    if taken[left] or not sound_slot(stats, watched, layout, left, classes):
+                        return False
+                    taken[left] = True
+                continue
+            threshold = nodes[i]["threshold"]
+            if f >= d or -2 - f >= d:
+                return False
+            if f < LEAF and (layout[ROOM, -2 - f] == 0 or not -HUGE < threshold < HUGE):
+                return False
+            if f < LEAF and threshold != math.floor(threshold):
+                return False
+            k = arity(nodes, i)
+            if left < trees or k < 2 or left + k > head[H_NODES]:
+                return False
+            for child in range(left, left + k):
+                if used[child]:
+                    return False
+                used[child] = True
+                stack[depth] = child
+                depth += 1
+            if kind == PLAIN:
+                continue
+            if links[i] < WANTED:
+                return False
+            if links[i] < 0:
+                continue
+            link = int(np.int64(links[i]))
+            if kind == ALTERNATES:
+                if link < trees or link + 2 > head[H_NODES] or used[link] or used[link + 1] or (link - trees) % 2:
+                    return False
+                used[link] = used[link + 1] = True
+                stack[depth] = link
+                depth += 1
+            else:
+                if link >= head[H_SLOTS] or taken[link] or not sound_slot(stats, watched, layout, link, classes):
+                    return False
+                taken[link] = True
+    return sound_lists(nodes, watched, head, used, taken)
+
+
+@called
+def sound_slot(stats: Floats, watched: Watched, layout: Ints, slot: int, classes: int) -> bool:
+    """Do the cells of a leaf lie within its row, those of numeric attributes where they belong?"""
+    m, d = watched.shape[1], layout.shape[1]
+    cell = stats[slot, NUMBERS]
+    if not 0.0 <= cell <= min(m, d) or cell != math.floor(cell):
+        return False
+    numbers = int(cell)
+    behind = HEADER + numbers * block_size(0, classes)
+    if behind > stats.shape[1]:
+        return False
+    for j in range(m):
+        f, start = watched[slot, j, 0], watched[slot, j, 1]
+        if f >= d:
+            return False
+        if j < numbers:
+            if start != start_of(j, classes) or (f >= 0 and layout[ROOM, f] > 0):
+                return False
+        elif f >= 0:
+            room = layout[ROOM, f]
+            if room == 0 or start < behind or start + block_size(room, classes) > stats.shape[1]:
+                return False
+    return True
+
+
+@called
+def sound_lists(nodes: Nodes, watched: Watched, head: Ints, used: NDArray[np.bool_], taken: NDArray[np.bool_]) -> bool:
+    """Do the free lists hold only what no tree uses, each once?"""
+    i = head[H_FREE]
+    while i >= 0:
+        if i + 1 >= head[H_NODES] or used[i] or used[i + 1]:
+            return False
+        used[i] = True
+        i = nodes[i]["left"]
+    slot = head[H_FREE_SLOT]
+    while slot >= 0:
+        if slot >= head[H_SLOTS] or taken[slot]:
+            return False
+        taken[slot] = True
+        slot = watched[slot, 0, 0]
+    return True

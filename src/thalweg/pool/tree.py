@@ -1,0 +1,71 @@
+"""What all learners that are one tree share: a pool of one, and the compiled routine that plays it."""
+
+from collections.abc import Callable
+from dataclasses import fields
+from typing import Any, ClassVar
+
+from thalweg.core import params
+from thalweg.core.classifier import Classifier, Floats, Ints
+from thalweg.core.protocols import State
+from thalweg.core.schema import Schema
+from thalweg.jit.random import seeded
+from thalweg.pool.pool import PLAIN, Extras, Pool, Rules
+
+
+class Tree(Classifier):
+    """A learner that is one tree. It says which routine plays it, and what it has beyond a plain tree."""
+
+    missing = "native"
+    bounded = True
+
+    __slots__ = ("_pool",)
+
+    _routine: ClassVar[Callable[..., int]]
+    """The compiled loop over events."""
+
+    grace_period: float
+    delta: float
+    tau: float
+    criterion: str
+    leaf: str
+    bound: str
+    min_branch_share: float
+    n_split_points: int
+    binary_splits: bool
+    leaf_range: bool
+    subspace: int | None
+    limit_bytes: int | None
+    seed: int = 0
+
+    def __init__(self, **chosen: Any) -> None:
+        """Take the parameters, and check those that all trees have."""
+        for name, value in chosen.items():
+            setattr(self, name, value)
+        params.whole("seed", self.seed, least=0)
+        self._rules().check()
+
+    def _rules(self) -> Rules:
+        """How the tree grows: whichever of its parameters are rules."""
+        chosen = self.get_params()
+        return Rules(**{f.name: chosen[f.name] for f in fields(Rules) if f.name in chosen})
+
+    def _extras(self) -> Extras:
+        return PLAIN
+
+    def _start(self, schema: Schema) -> None:
+        self._pool = Pool(self._rules(), schema, trees=1, rng=seeded(self.seed), extras=self._extras())
+
+    def _play(self, X: Floats, y: Ints, w: Floats, events: Ints, out: Floats, known: int) -> None:
+        self._pool.play(self._routine, X, y, w, events, out, known)
+
+    def _extend(self, schema: Schema) -> None:
+        self._pool.extend(schema)
+
+    def _rehearse(self) -> None:
+        self._pool.rehearse()
+
+    def _tables(self) -> State:
+        return self._pool.tables()
+
+    def _adopt(self, tables: State, schema: Schema) -> None:
+        self._pool = Pool.adopt(self._rules(), tables, schema, trees=1, extras=self._extras())

@@ -1,0 +1,47 @@
+"""Looking at trees: the way of a row, and the class weights of every node."""
+
+import numpy as np
+
+from thalweg.jit.compile import compiled
+from thalweg.jit.random import Seeds
+from thalweg.pool.leaf_jit import Floats, Ints, Watched, whole_lanes
+from thalweg.pool.pool_jit import vote
+from thalweg.pool.tables_jit import LEAF, Nodes, Trees, arity, branch, feature_of, left_of
+
+
+@compiled
+def trace(nodes: Nodes, tally: Floats, stats: Floats, watched: Watched, layout: Ints, rng: Seeds, head: Ints,
+          rules: Floats, root: int, X: Floats, r: int, votes: Floats) -> Ints:  # fmt: skip
+    """Give the nodes on the way of row r from the root to its leaf, and fill ``votes`` with the leaf's answer."""
+    p = Trees(nodes, tally, stats, watched, layout, rng, head, rules)
+    path, depth = np.empty(len(nodes), dtype=np.int64), 1
+    path[0], parent, i = root, -1, root
+    while feature_of(nodes, i) != LEAF:
+        parent, i = i, branch(p, i, feature_of(nodes, i), X, r)
+        path[depth] = i
+        depth += 1
+    vote(p, i, parent, X, r, np.empty(whole_lanes(len(votes)) + watched.shape[1]), votes)
+    return path[:depth]
+
+
+@compiled
+def sum_up(nodes: Nodes, tally: Floats, root: int) -> tuple[Ints, Floats]:
+    """Give the nodes of a tree, parents first, and the class weights of each: an inner node's are its leaves' sum."""
+    order, n = np.empty(len(nodes), dtype=np.int64), 1
+    parent = np.empty(len(nodes), dtype=np.int64)
+    order[0], parent[0] = root, -1
+    done = 0
+    while done < n:
+        i = order[done]
+        if feature_of(nodes, i) != LEAF:
+            for child in range(left_of(nodes, i), left_of(nodes, i) + arity(nodes, i)):
+                order[n], parent[n] = child, done
+                n += 1
+        done += 1
+    counts = np.zeros((n, tally.shape[1] - 1))
+    for k in range(n - 1, -1, -1):
+        if feature_of(nodes, order[k]) == LEAF:
+            counts[k] = tally[order[k], 1:]
+        if parent[k] >= 0:
+            counts[parent[k]] += counts[k]
+    return order[:n], counts

@@ -1,0 +1,1 @@
+"""Every table, plot, picture and page."""

@@ -1,0 +1,1 @@
+"""Streams from files, a module for each format."""

@@ -1,0 +1,272 @@
+"""Parquet and Arrow IPC files: one file, a folder of them, or a pattern, one batch in memory at a time."""
+
+import glob
+import os
+from abc import abstractmethod
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, final
+
+from thalweg.core.chunk import Chunk
+from thalweg.core.schema import Schema
+from thalweg.streams.files.blocks import Block, BlockStream, Mark
+from thalweg.streams.files.columns import Columns
+from thalweg.streams.files.quarantine import Bad
+
+_BATCH = 8192  # records that are turned into rows at a time: few enough to stay in the processor's cache
+SCHEMA_KEY = b"thalweg"
+"""Where a file that this library wrote keeps the schema of the stream."""
+
+
+class _ArrowFiles(BlockStream):
+    """Reads record batches of files one after another."""
+
+    _kind = "Parquet"
+    _ends: tuple[str, ...] = ()
+
+    def _prepare(
+        self,
+        path: str | os.PathLike[str],
+        target: str,
+        time: str | None,
+        label_time: str | None,
+        drop: Sequence[str],
+        nominal: Sequence[str],
+        schema: Schema | None,
+        on_bad_row: str,
+        quarantine: str | os.PathLike[str] | None,
+        limit: int | None,
+    ) -> None:
+        import pyarrow as pa
+
+        self._set_limit(limit)
+        self._paths = _expand(path, self._ends)
+        self.path, self.target, self.time, self.label_time = os.fspath(path), target, time, label_time
+        self.drop, self.nominal, self._given_schema = drop, nominal, schema
+        self._name = self.name = Path(self.path).name
+        self._sizes: list[list[int]] = []
+        fields = None
+        for file in self._paths:
+            try:
+                found, sizes = self._look(file)
+            except (ValueError, OSError):
+                raise ValueError(
+                    f"{Path(file).name} must be {self._article} file: it is none, or damaged, or cut off"
+                ) from None
+            if fields is None:
+                fields = found
+            elif fields.remove_metadata() != found.remove_metadata():
+                raise ValueError(
+                    f"all files of {self._name} must have the same columns, {Path(file).name} has others than "
+                    f"{Path(self._paths[0]).name}"
+                )
+            self._sizes.append(sizes)
+        assert fields is not None
+        if sum(map(sum, self._sizes)) == 0:
+            raise ValueError(f"{self._name} must have records, it has none")
+        for name in fields.names:
+            if fields.names.count(name) > 1:
+                raise ValueError(f"{self._name} must have columns of different names, {name!r} appears more than once")
+        self._types = dict(zip(fields.names, fields.types, strict=True))
+        written = (fields.metadata or {}).get(SCHEMA_KEY)
+        if schema is None and written is not None and not drop and not nominal:
+            schema = self._as_written(written, [n for n in fields.names if n not in (target, time, label_time)])
+        self._text = [n for n, t in self._types.items() if pa.types.is_string(t)]
+        uses: dict[str, Any] = {n: getattr(self, n) for n in ("target", "time", "label_time", "drop", "nominal")}
+        self._columns = Columns(self._name, self._types, schema=schema, **uses)
+        self._begin(on_bad_row, quarantine)
+
+    @property
+    def _article(self) -> str:
+        return "an Arrow" if self._kind == "Arrow" else f"a {self._kind}"
+
+    def _as_written(self, text: bytes, names: list[str]) -> Schema | None:
+        try:
+            schema = Schema.from_json(text)
+        except (ValueError, TypeError):
+            return None
+        return schema if set(schema.names) == set(names) else None
+
+    @abstractmethod
+    def _look(self, path: str) -> tuple[Any, list[int]]:
+        """Give the fields of a file and the number of records of each of its parts."""
+
+    @abstractmethod
+    def _batches(self, path: str, part: int) -> Iterator[Any]:
+        """Give the record batches of one part of a file."""
+
+    @property
+    def rows(self) -> int:
+        """How many records there are from the start to the end."""
+        total = sum(map(sum, self._sizes))
+        return total if self._limit is None else min(total, self._limit)
+
+    @property
+    def schema(self) -> Schema:
+        """The features. Nominal ones have at least the values of the records read so far."""
+        return self._columns.schema
+
+    def _set_schema(self, schema: Schema) -> None:
+        self._columns.schema = schema
+
+    def _blocks_from(self, mark: Mark) -> Iterator[Block]:
+        import pyarrow as pa
+
+        rows, bads, skip, _ = mark
+        seen = 0
+        for path, sizes in zip(self._paths, self._sizes, strict=True):
+            for part, size in enumerate(sizes):
+                if seen + size <= skip:
+                    seen += size
+                    continue
+                try:
+                    for batch in self._batches(path, part):
+                        for start in range(0, batch.num_rows, _BATCH):
+                            piece = batch.slice(start, _BATCH)
+                            if seen + piece.num_rows <= skip:
+                                seen += piece.num_rows
+                                continue
+                            chunk, bad = self._chunk(pa.Table.from_batches([piece]), seen)
+                            yield Block(chunk, (rows, bads, seen, 0), bad)
+                            seen += piece.num_rows
+                            rows += len(chunk)
+                            bads += len(bad)
+                except (OSError, pa.ArrowException):
+                    raise ValueError(
+                        f"{Path(path).name} cannot be read after record {seen}: the file is damaged or cut off"
+                    ) from None
+
+    def _chunk(self, table: Any, first: int) -> tuple[Chunk, list[Bad]]:
+        """Turn a table into a chunk, record by record where one is bad."""
+        try:
+            return self._columns.chunk(table, first), []
+        except (ValueError, TypeError):
+            if self.on_bad_row == "raise" and table.num_rows == 1:
+                raise
+        parts: list[Chunk] = []
+        bad: list[Bad] = []
+        for i in range(table.num_rows):
+            one = table.slice(i, 1)
+            try:
+                parts.append(self._columns.chunk(one, first + i))
+            except (ValueError, TypeError) as error:
+                text = str(one.to_pylist()[0])
+                reason = f"record {first + i + 1} of {self._name}: {error}"
+                bad.append(Bad(len(parts), first + i + 1, text, reason))
+        return Chunk.join(parts) if parts else self._empty(), bad
+
+
+@final
+class ParquetStream(_ArrowFiles):
+    """The records of Parquet files, in order, one row group in memory at a time.
+
+    path: a file, a folder, or a pattern such as ``day-*.parquet`` (in the order of their names). target: the column
+    with the labels. time, label_time: columns that say when a record, or its label, was seen; numbers are seconds.
+    drop: columns to leave out. nominal: columns of numbers that are nominal.
+    schema: features that are known beforehand, such as those of the stream a learner has seen; else text and
+    dictionary columns are nominal, and new values join as they appear. on_bad_row, quarantine: see ``CSVStream``.
+    limit: rows.
+
+    >>> import pyarrow as pa, pyarrow.parquet as pq
+    >>> from pathlib import Path; from tempfile import mkdtemp
+    >>> path = Path(mkdtemp()) / "weather.parquet"
+    >>> pq.write_table(pa.table({"sky": ["clear", "rain"], "degrees": [21, None], "play": [True, False]}), path)
+    >>> chunk = ParquetStream(path, target="play").take(2)
+    >>> chunk.X.tolist(), chunk.y.tolist()
+    ([[0.0, 21.0], [1.0, nan]], [True, False])
+    """
+
+    _kind, _ends = "Parquet", (".parquet", ".pq")
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        target: str = "class",
+        *,
+        time: str | None = None,
+        label_time: str | None = None,
+        drop: Sequence[str] = (),
+        nominal: Sequence[str] = (),
+        schema: Schema | None = None,
+        on_bad_row: str = "raise",
+        quarantine: str | os.PathLike[str] | None = None,
+        limit: int | None = None,
+    ) -> None:
+        self._prepare(path, target, time, label_time, drop, nominal, schema, on_bad_row, quarantine, limit)
+
+    def _look(self, path: str) -> tuple[Any, list[int]]:
+        import pyarrow.parquet as pq
+
+        with pq.ParquetFile(path) as file:
+            groups = [file.metadata.row_group(g).num_rows for g in range(file.metadata.num_row_groups)]
+            return file.schema_arrow, groups
+
+    def _batches(self, path: str, part: int) -> Iterator[Any]:
+        import pyarrow.parquet as pq
+
+        used = self._columns.used
+        with pq.ParquetFile(path, read_dictionary=[n for n in used if n in self._text]) as file:
+            yield from file.iter_batches(_BATCH, row_groups=[part], columns=used)
+
+
+@final
+class ArrowStream(_ArrowFiles):
+    """The records of Arrow IPC files (.arrow, .feather, .ipc), in order, mapped into memory batch by batch.
+
+    The parameters are those of ``ParquetStream``.
+
+    >>> import pyarrow as pa
+    >>> from pathlib import Path; from tempfile import mkdtemp
+    >>> path = Path(mkdtemp()) / "weather.arrow"
+    >>> table = pa.table({"sky": ["clear", "rain"], "play": [True, False]})
+    >>> with pa.ipc.new_file(path, table.schema) as file: file.write_table(table)
+    >>> ArrowStream(path, target="play").take(2).y.tolist()
+    [True, False]
+    """
+
+    _kind, _ends = "Arrow", (".arrow", ".feather", ".ipc")
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        target: str = "class",
+        *,
+        time: str | None = None,
+        label_time: str | None = None,
+        drop: Sequence[str] = (),
+        nominal: Sequence[str] = (),
+        schema: Schema | None = None,
+        on_bad_row: str = "raise",
+        quarantine: str | os.PathLike[str] | None = None,
+        limit: int | None = None,
+    ) -> None:
+        self._prepare(path, target, time, label_time, drop, nominal, schema, on_bad_row, quarantine, limit)
+
+    def _look(self, path: str) -> tuple[Any, list[int]]:
+        import pyarrow as pa
+
+        with pa.memory_map(path) as source, pa.ipc.open_file(source) as file:
+            return file.schema, [file.get_batch(i).num_rows for i in range(file.num_record_batches)]
+
+    def _batches(self, path: str, part: int) -> Iterator[Any]:
+        import pyarrow as pa
+
+        with pa.memory_map(path) as source, pa.ipc.open_file(source) as file:
+            yield file.get_batch(part).select(self._columns.used)
+
+
+def _expand(path: Any, ends: tuple[str, ...]) -> list[str]:
+    """Give the files that a path, a folder or a pattern names."""
+    if not isinstance(path, (str, os.PathLike)):
+        raise TypeError(f"path must name a file, got {path!r}")
+    text = os.fspath(path)
+    if Path(text).is_dir():
+        found = sorted(str(p) for p in Path(text).iterdir() if p.suffix.lower() in ends)
+        if not found:
+            raise ValueError(f"path must name a file or a folder with {' or '.join(ends)} files, {text!r} has none")
+        return found
+    if Path(text).exists():
+        return [text]
+    if found := sorted(glob.glob(text, recursive=True)):
+        return found
+    raise FileNotFoundError(f"path must name a file, there is none at {text!r}")

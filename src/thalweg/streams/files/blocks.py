@@ -1,0 +1,171 @@
+"""What all files share: blocks of records are cut into chunks of any size; bad records, errors and the position."""
+
+import os
+from abc import abstractmethod
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from thalweg.core.chunk import Chunk
+from thalweg.core.protocols import State
+from thalweg.core.schema import Schema
+from thalweg.streams.files.quarantine import Bad, Quarantine, check_ways
+from thalweg.streams.source import Source
+
+Mark = tuple[int, ...]
+"""Where a block begins: records before it, bad records before it, and two numbers of the format's own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Consecutive records of a file."""
+
+    chunk: Chunk
+    mark: Mark
+    bad: list[Bad] = field(default_factory=list)
+
+
+class BlockStream(Source):
+    """Reads blocks one after another. A subclass says where they come from."""
+
+    on_bad_row: str = "raise"
+    quarantine: str | os.PathLike[str] | None = None
+    _first: Mark = (0, 0, 0, 0)
+    _name: str
+
+    @abstractmethod
+    def _blocks_from(self, mark: Mark) -> Iterator[Block]:
+        """Give the blocks from a mark on. Blocks begin at the same records however they are reached."""
+
+    @property
+    @abstractmethod
+    def schema(self) -> Schema:
+        """The features. Nominal ones have at least the values of the records read so far."""
+
+    @abstractmethod
+    def _set_schema(self, schema: Schema) -> None:
+        """Go back, or on, to the values that a schema has."""
+
+    def _begin(self, on_bad_row: str = "raise", quarantine: str | os.PathLike[str] | None = None) -> None:
+        """Get ready; read nothing yet."""
+        check_ways(on_bad_row, quarantine)
+        self.on_bad_row, self.quarantine = on_bad_row, quarantine
+        self._cell = None if quarantine is None else Quarantine(quarantine)
+        self._begin_schema = self.schema
+        self.restart()
+
+    @property
+    def skipped(self) -> int:
+        """How many bad records were left out so far."""
+        return self._skipped
+
+    def _start(self) -> None:
+        self._set_schema(self._begin_schema)
+        self._go_to(self._first, 0, 0)
+
+    def _go_to(self, mark: Mark, given: int, skipped: int) -> None:
+        self._reader = self._blocks_from(mark)
+        self._mark = mark
+        self._waiting: deque[tuple[Chunk, Mark]] = deque()
+        self._bad: deque[tuple[int, Bad]] = deque()  # with the number of records before it
+        self._held = 0
+        self._left_out, self._drop = given - mark[0], skipped - mark[1]
+        self._reached = given
+        self._skipped = skipped
+        self._error: ValueError | None = None
+        if self._cell is not None:
+            self._cell.begin(anew=given == skipped == 0)
+
+    def _next(self, n: int) -> Chunk | None:
+        while self._held < n and self._error is None and self._fetch():
+            pass
+        if self._held < n and self._error is not None:
+            raise self._error
+        parts: list[Chunk] = []
+        while n > 0 and self._waiting:
+            chunk, self._mark = self._waiting.popleft()
+            if len(chunk) > n:
+                self._waiting.appendleft((chunk[n:], self._mark))
+                chunk = chunk[:n]
+            parts.append(chunk)
+            n -= len(chunk)
+            self._held -= len(chunk)
+        self._report(self._given + sum(map(len, parts)), ended=n > 0)
+        return Chunk.join(parts) if parts else None
+
+    def _report(self, given: int, ended: bool) -> None:
+        """Count the bad records that come before the last good one that was given."""
+        out: list[Bad] = []
+        while self._bad and (ended or self._bad[0][0] < given):
+            out.append(self._bad.popleft()[1])
+        self._skipped += len(out)
+        if out and self._cell is not None:
+            self._cell.add(out)
+
+    def _fetch(self) -> bool:
+        """Read one more block; an error stays: no later read steps over it."""
+        try:
+            block = next(self._reader, None)
+        except (ValueError, TypeError, OSError) as error:
+            self._error = ValueError(str(error))
+            return True
+        if block is None:
+            return False
+        chunk, first = block.chunk, 0
+        if self._left_out:
+            first = min(self._left_out, len(chunk))
+            self._left_out -= first
+        start = self._reached - first
+        for bad in block.bad:
+            if self._drop:
+                self._drop -= 1
+            elif self.on_bad_row == "raise":
+                chunk = chunk[: bad.before]
+                self._error = ValueError(bad.reason)
+                break
+            else:
+                self._bad.append((start + bad.before, bad))
+        chunk = chunk[first:]
+        if len(chunk):
+            self._waiting.append((chunk, block.mark))
+        self._held += len(chunk)
+        self._reached += len(chunk)
+        return True
+
+    def _param(self, name: str) -> Any:
+        return self._given_schema if name == "schema" else getattr(self, name)
+
+    _given_schema: Schema | None = None
+
+    def _tables(self) -> State:
+        return {
+            "schema": np.frombuffer(self.schema.to_json(), dtype=np.uint8),
+            "mark": np.array(self._mark, dtype=np.int64),
+            "skipped": np.array([self._skipped]),
+        }
+
+    def _adopt(self, tables: State, given: int) -> None:
+        schema = Schema.from_json(tables["schema"].tobytes())
+        mark, skipped = tuple(tables["mark"].tolist()), int(tables["skipped"][0])
+        if schema.names != self._begin_schema.names or not 0 <= mark[0] <= given or not 0 <= mark[1] <= skipped:
+            raise ValueError(f"state must be a position in a file with the features of {self._name}")
+        self._set_schema(schema)
+        self._go_to(mark, given, skipped)
+
+
+def check_path(path: Any) -> str:
+    """Refuse what is no file."""
+    if not isinstance(path, (str, os.PathLike)):
+        raise TypeError(f"path must name a file, got {path!r}")
+    text = os.fspath(path)
+    if not isinstance(text, str) or "\0" in text:
+        raise TypeError(f"path must name a file, got {text!r}")
+    if Path(text).is_dir():
+        raise ValueError(f"path must name a file, {text!r} is a folder")
+    if not Path(text).exists():
+        raise FileNotFoundError(f"path must name a file, there is none at {text!r}")
+    return text

@@ -1,0 +1,1 @@
+"""The CSV reader: cells, numbers, times and words, in compiled code."""

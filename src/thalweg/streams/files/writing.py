@@ -1,0 +1,229 @@
+"""The reverse: a stream becomes a file, and what is written reads back identical."""
+
+import gzip
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from thalweg.core.chunk import Chunk
+from thalweg.core.params import whole
+from thalweg.core.protocols import Stream
+from thalweg.core.schema import Schema
+from thalweg.streams.files.arrow import SCHEMA_KEY
+from thalweg.streams.files.csv.csv_stream import MISSING
+
+ENDS = (".csv", ".csv.gz", ".parquet", ".arrow", ".arff")
+_ROWS = 8192
+
+
+def write_stream(
+    stream: Stream,
+    path: str | os.PathLike[str],
+    rows: int | None = None,
+    on_progress: Callable[[int], None] | None = None,
+    *,
+    target: str = "class",
+) -> int:
+    """Write the next rows of a stream to a .csv, .csv.gz, .parquet, .arrow or .arff file; give how many there were.
+
+    stream: read from where it stands. path: the file; its ending says what is written. rows: how many; None: all, where
+    the stream has an end. on_progress: called with the number of rows written so far.
+    target: the name of the column with the labels. Numbers are written with all their digits. A CSV file has no place
+    for the codes of nominal values: read it with ``schema=stream.schema`` to have the same ones.
+    The file appears under its name when it is complete.
+
+    >>> from tempfile import mkdtemp; from thalweg import SEA, CSVStream
+    >>> path = Path(mkdtemp()) / "sea.csv"
+    >>> write_stream(SEA(seed=7), path, 100)
+    100
+    >>> bool((CSVStream(path).take(100).X == SEA(seed=7).take(100).X).all())
+    True
+    """
+    text = os.fspath(path)
+    end = next((e for e in sorted(ENDS, key=len, reverse=True) if text.lower().endswith(e)), None)
+    if end is None:
+        raise ValueError(f"path must end with {', '.join(ENDS)}, got {text!r}")
+    if not Path(text).resolve().parent.is_dir():
+        raise FileNotFoundError(f"path must lie in a folder that exists, got {text!r}")
+    if rows is not None:
+        whole("rows", rows, least=1)
+    elif getattr(stream, "rows", None) is None and not hasattr(stream, "path"):
+        raise ValueError("rows must be given: the stream has no end")
+    schema = stream.schema
+    if target in schema.names:
+        raise ValueError(f"target must be a name that no feature has, got {target!r}")
+    unfinished = Path(f"{text}.unfinished")
+    try:
+        writer = {".csv": _csv, ".csv.gz": _csv, ".parquet": _arrow, ".arrow": _arrow, ".arff": _arff}[end]
+        done = writer(stream, unfinished, end, _chunks(stream, rows), target, on_progress)
+        unfinished.replace(text)
+    finally:
+        unfinished.unlink(missing_ok=True)
+    return done
+
+
+def _chunks(stream: Stream, rows: int | None) -> Iterator[Chunk]:
+    left = rows
+    while left is None or left > 0:
+        chunk = stream.read(_ROWS if left is None else min(_ROWS, left))
+        if chunk is None or len(chunk) == 0:
+            return
+        if left is not None:
+            left -= len(chunk)
+        yield chunk.dense()
+
+
+def _told(done: int, on_progress: Callable[[int], None] | None) -> int:
+    if on_progress is not None:
+        on_progress(done)
+    return done
+
+
+# -- text -------------------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def _text(path: Path, end: str) -> Iterator[Any]:
+    if end.endswith(".gz"):
+        with path.open("wb") as raw, gzip.GzipFile("", "wb", 6, raw, mtime=0) as packed:
+            yield packed
+    else:
+        with path.open("wb") as file:
+            yield file
+
+
+def csv_word(value: Any) -> str:
+    """Write a value as a CSV file holds it."""
+    text = str(value)
+    if text == "" or "\0" in text:
+        raise ValueError(f"a value must be text that a CSV file can hold, got {text!r}")
+    odd = any(c in text for c in ',"\n\r') or text != text.strip() or text in MISSING
+    return '"' + text.replace('"', '""') + '"' if odd else text
+
+
+def _arff_word(value: Any) -> str:
+    text = str(value)
+    if "\n" in text or "\r" in text or "\0" in text:
+        raise ValueError(f"a value must be text on one line for an ARFF file, got {text!r}")
+    plain = text and text != "?" and all(c.isalnum() or c in "_-.+/:" for c in text)
+    return text if plain else "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
+
+
+def _lines(chunk: Chunk, schema: Schema, word: Callable[[Any], str], missing: str) -> bytes:
+    """Write records as lines of text."""
+    columns: list[list[str]] = []
+    for f, feature in enumerate(schema.features):
+        column = chunk.X[:, f]
+        if feature.values is None:
+            cells = [missing if v != v else repr(v) for v in column.tolist()]
+        else:
+            known = [word(v) for v in feature.values]
+            cells = [missing if v != v else known[int(v)] for v in column.tolist()]
+        columns.append(cells)
+    words = {v: word(v) for v in dict.fromkeys(chunk.y.tolist())}
+    columns.append([words[v] for v in chunk.y.tolist()])
+    return ("\n".join(map(",".join, zip(*columns, strict=True))) + "\n").encode()
+
+
+def _csv(
+    stream: Stream,
+    path: Path,
+    end: str,
+    chunks: Iterator[Chunk],
+    target: str,
+    on_progress: Callable[[int], None] | None,
+) -> int:
+    done = 0
+    with _text(path, end) as file:
+        file.write((",".join(csv_word(n) for n in (*stream.schema.names, target)) + "\n").encode())
+        for chunk in chunks:
+            file.write(_lines(chunk, stream.schema, csv_word, ""))
+            done = _told(done + len(chunk), on_progress)
+    return done
+
+
+def _arff(
+    stream: Stream,
+    path: Path,
+    end: str,
+    chunks: Iterator[Chunk],
+    target: str,
+    on_progress: Callable[[int], None] | None,
+) -> int:
+    """Write the records first: the header declares the values and classes that appeared."""
+    done = 0
+    body = path.with_name(path.name + ".records")
+    classes: dict[Any, None] = dict.fromkeys(stream.schema.classes or ())
+    try:
+        with body.open("wb") as file:
+            for chunk in chunks:
+                classes.update(dict.fromkeys(chunk.y.tolist()))
+                file.write(_lines(chunk, stream.schema, _arff_word, "?"))
+                done = _told(done + len(chunk), on_progress)
+        with path.open("wb") as file, body.open("rb") as records:
+            file.write(b"@relation stream\n\n")
+            for feature in stream.schema.features:
+                kind = "numeric" if feature.values is None else "{" + ",".join(map(_arff_word, feature.values)) + "}"
+                if feature.values == ():
+                    kind = "string"
+                file.write(f"@attribute {_arff_word(feature.name)} {kind}\n".encode())
+            file.write(f"@attribute {_arff_word(target)} {{{','.join(map(_arff_word, classes))}}}\n\n@data\n".encode())
+            while block := records.read(1 << 20):
+                file.write(block)
+    finally:
+        body.unlink(missing_ok=True)
+    return done
+
+
+# -- Arrow ------------------------------------------------------------------------------------------------------------
+
+
+def _arrow(
+    stream: Stream,
+    path: Path,
+    end: str,
+    chunks: Iterator[Chunk],
+    target: str,
+    on_progress: Callable[[int], None] | None,
+) -> int:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    done = 0
+    writer: Any = None
+    fields: Any = None
+    try:
+        for chunk in chunks:
+            table = _table(chunk, stream.schema, target)
+            if writer is None:
+                fields = table.schema.with_metadata({SCHEMA_KEY: stream.schema.to_json()})
+                writer = pq.ParquetWriter(path, fields) if end == ".parquet" else pa.ipc.new_file(str(path), fields)
+            writer.write_table(table.cast(fields))
+            done = _told(done + len(chunk), on_progress)
+        if writer is None:
+            raise ValueError("the stream must have records, it has none")
+    finally:
+        if writer is not None:
+            writer.close()
+    return done
+
+
+def _table(chunk: Chunk, schema: Schema, target: str) -> Any:
+    import pyarrow as pa
+
+    columns: dict[str, Any] = {}
+    for f, feature in enumerate(schema.features):
+        column = np.ascontiguousarray(chunk.X[:, f])
+        if feature.values is None:
+            columns[feature.name] = pa.array(column)
+            continue
+        words = feature.values
+        kind = None if words else pa.string()
+        columns[feature.name] = pa.array([None if v != v else words[int(v)] for v in column.tolist()], kind)
+    labels = chunk.y.tolist()
+    columns[target] = pa.array(labels)
+    return pa.table(columns)
