@@ -12,13 +12,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import learners
 import parts
 import records
 from contests import CONTESTS
 from play import Bench, load, machine
 from report import Table
 from rich.console import Console
+
+import learners
 
 
 def main() -> None:

@@ -4,10 +4,10 @@ import math
 
 import numpy as np
 import pytest
-from tiny_stream import Moving, TinyStream, rows
 
 from thalweg.evaluate.detections import detections, recovery
 from thalweg.evaluate.prequential import prequential
+from tiny_stream import Moving, TinyStream, rows
 
 ROWS = np.arange(1, 13) * 500
 

@@ -7,12 +7,12 @@ import json
 import numpy as np
 import pytest
 from rich.console import Console
-from tiny_stream import Moving, TinyStream, rows
 
 from thalweg import SEA, MajorityClass
 from thalweg.evaluate.prequential import prequential
 from thalweg.evaluate.result import Result, plain
 from thalweg.show.tables import bytes_text, side_by_side, sparkline
+from tiny_stream import Moving, TinyStream, rows
 
 
 @pytest.fixture(scope="module")

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from forests.changing import changing, schema_of
 
 import thalweg
+from changing import changing, schema_of
 from thalweg import (
     SEA,
     AdaptiveRandomForest,

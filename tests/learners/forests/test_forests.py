@@ -10,10 +10,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from changing import MIXED, by_appearance, changing, schema_of
 from scipy import stats
 
 import thalweg
+from changing import MIXED, by_appearance, changing, schema_of
 from thalweg import (
     ADWIN,
     DDM,

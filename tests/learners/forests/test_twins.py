@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from changing import MIXED, by_appearance, changing, schema_of
 
+from changing import MIXED, by_appearance, changing, schema_of
 from thalweg import (
     AdaptiveRandomForest,
     Feature,

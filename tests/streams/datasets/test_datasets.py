@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from thalweg import load_dataset
+from thalweg.streams.datasets import loading as datasets
 from thalweg.streams.datasets.catalogue import ABACOC, CKDT, COMPRESSED, E_TREE, SDF
 from thalweg.streams.datasets.loading import DATASETS, dataset_path, find_file, folders, get_dataset, verify
-from thalweg.streams.datasets.loading import loading as datasets
 
 HERE = [name for name, known in DATASETS.items() if known.sha256]
 SPARSE = ("imdb", "newsgroups20", "spam")

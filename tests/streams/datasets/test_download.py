@@ -17,9 +17,10 @@ import pytest
 from openml_server import ARFF, Server
 from thalweg import load_dataset
 from thalweg.jit.compile import CACHE
+from thalweg.streams.datasets import download
+from thalweg.streams.datasets import loading as datasets
 from thalweg.streams.datasets.download import DownloadError, describe, fetch
-from thalweg.streams.datasets.loading import DATASETS, dataset_path, download, folders, get_dataset, verify
-from thalweg.streams.datasets.loading import loading as datasets
+from thalweg.streams.datasets.loading import DATASETS, dataset_path, folders, get_dataset, verify
 
 NAME, FILE = "airlines-full", "/file/1169.arff"
 N = len(ARFF)

@@ -13,7 +13,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from thalweg import Chunk, CSVStream, Feature, ParquetStream, Schema
-from thalweg.streams.files.opening import open_file, text
+from thalweg.streams.files import text
+from thalweg.streams.files.opening import open_file
 
 ROWS = 20_000
 

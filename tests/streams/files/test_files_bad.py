@@ -16,10 +16,11 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from thalweg import SEA, Chunk, CSVStream, Feature, ParquetStream, Schema
+from thalweg.streams.files import text
 from thalweg.streams.files.arff import ARFFStream
 from thalweg.streams.files.jsonl import JSONLinesStream
 from thalweg.streams.files.libsvm import LibSVMStream
-from thalweg.streams.files.opening import open_file, text
+from thalweg.streams.files.opening import open_file
 from thalweg.streams.files.writing import write_stream
 
 MESSY = "a,colour,class\n1,red,x\n2,blue\n3,red,y\nfour,new,x\n5,blue,\n6,red,x,7\n8,blue,y\n"

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from thalweg import CSVStream
-from thalweg.streams.files.opening import text
+from thalweg.streams.files import text
 
 PRINT = """
 import sys

@@ -15,12 +15,13 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_matrix, save_npz
 
 from thalweg import SEA, Agrawal, Chunk, CSVStream, Feature, ParquetStream, Schema, checks
+from thalweg.streams.files import text
 from thalweg.streams.files.arff import ARFFStream
 from thalweg.streams.files.arrow import ArrowStream
 from thalweg.streams.files.jsonl import JSONLinesStream
 from thalweg.streams.files.libsvm import LibSVMStream
 from thalweg.streams.files.npz import NPZStream
-from thalweg.streams.files.opening import open_file, text
+from thalweg.streams.files.opening import open_file
 from thalweg.streams.files.writing import write_stream
 from thalweg.streams.iterable import IterableStream
 from thalweg.streams.memory import ArrayStream

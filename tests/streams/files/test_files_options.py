@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from thalweg import ARFFStream, Chunk, CSVStream, Feature, JSONLinesStream, NPZStream, Schema
-from thalweg.streams.files.opening import npz
+from thalweg.streams.files import npz
 
 NOON = 1_580_473_859.0  # 2020-01-31 12:30:59
 
