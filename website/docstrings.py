@@ -48,8 +48,8 @@ class Param:
 
 def read(thing: Any) -> Doc:
     """Take a docstring apart."""
-    text = inspect.cleandoc(thing.__doc__ or "")
-    names = [p.name for p in _signature(thing)]
+    text, told = _sections(inspect.cleandoc(thing.__doc__ or ""))
+    names = [] if told else [p.name for p in _signature(thing)]
     doc, examples = Doc(), []
     for i, paragraph in enumerate(re.split(r"\n\s*\n", text)):
         if paragraph.lstrip().startswith(">>>"):
@@ -57,15 +57,28 @@ def read(thing: Any) -> Doc:
         elif found := re.match(r"References?: ", paragraph):
             doc.reference = _joined(paragraph[found.end() :])
         else:
-            before, told = _params(paragraph, names)
-            doc.params |= told
+            before, found_here = _params(paragraph, names)
+            doc.params |= found_here
             if i == 0:
                 doc.line = _joined(before)
             elif before:
                 doc.prose.append(before if before.startswith(("-", "|")) else _joined(before))
-    doc.params = _fields(thing) | doc.params
+    doc.params = _fields(thing) | doc.params | told
     doc.example = "\n\n".join(examples)
     return doc
+
+
+def _sections(text: str) -> tuple[str, dict[str, str]]:
+    """Take the section of parameters out of a docstring with sections, and the underlined heads of the others."""
+    head, found, rest = text.partition("Parameters\n----------\n")
+    told: dict[str, str] = {}
+    if found:
+        listed, _, after = rest.partition("\n\n")
+        for name, said in re.findall(r"^(\w+) : .*\n((?:    .*\n?)+)", listed, re.MULTILINE):
+            told[name] = _joined(said)
+        text = head + after
+    text = re.sub(r"^References?\n-+\n", "Reference: ", text, flags=re.MULTILINE)
+    return re.sub(r"^[A-Z]\w*(?: \w+)?\n-{3,}\n", "", text, flags=re.MULTILINE), told
 
 
 def _fields(thing: Any) -> dict[str, str]:

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from thalweg.active import strategies_jit as jit
 from thalweg.core import params
-from thalweg.core.params import Parametrised, shown
+from thalweg.core.fields import Parametrised
+from thalweg.core.params import shown
 from thalweg.core.protocols import State
 from thalweg.jit.random import seeded
 

@@ -10,13 +10,14 @@ import copy
 import inspect
 from abc import abstractmethod
 from collections.abc import Hashable, Mapping
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from thalweg.core import door
 from thalweg.core.estimator import Estimator
+from thalweg.core.fields import fixed
 from thalweg.core.labels import Labels, sequence
 from thalweg.core.params import shown
 from thalweg.core.protocols import State
@@ -41,18 +42,12 @@ class Classifier(Estimator):
     learner that goes its own way.
     """
 
-    missing: Literal["reject", "native"] = "reject"
-    """What NaN gets: a sentence, or the learner's own rule for missing values."""
-    sparse: bool = False
-    """Does it take sparse rows? Then ``_play`` gets them as the door hands them on, see ``thalweg.core.door.Rows``."""
     tensors: ClassVar[bool] = False
     """Does it look at the shape of a record? To others a tensor is a row of its values, the last index fastest."""
-    evolving: bool = False
+    evolving: bool = fixed(False)
     """May tensors have other sizes than those before?"""
     bounded: ClassVar[bool] = False
     """Does the state stay bounded however long the stream is?"""
-    blind: ClassVar[bool] = False
-    """Does it predict without looking at the record?"""
 
     __slots__ = ()
 
@@ -65,11 +60,9 @@ class Classifier(Estimator):
         """Make a learner that has no parameters."""
 
     def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
         own = inspect.signature(cls.__init__)  # __new__ takes anything: show what the constructor takes
         cls.__signature__ = own.replace(parameters=list(own.parameters.values())[1:])  # type: ignore[attr-defined]
-
-    def _forget(self) -> None:
-        self._labels, self._schema, self._started = Labels(), None, False
 
     # -- what a learner writes ----------------------------------------------------------------------------------------
 

@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thalweg.core import door
+from thalweg.core.fields import Parametrised, fixed
 from thalweg.core.labels import Labels, sequence
-from thalweg.core.params import Parametrised, shown
+from thalweg.core.params import shown
 from thalweg.core.protocols import State
 from thalweg.core.schema import Schema
 
@@ -19,15 +20,19 @@ from thalweg.core.schema import Schema
 class Estimator(Parametrised, ABC):
     """What scikit-learn expects of a classifier, in terms of a stream learner's own verbs."""
 
-    missing: Literal["reject", "native"]
-    sparse: bool
-    blind: ClassVar[bool]
+    missing: Literal["reject", "native"] = fixed("reject")
+    """What NaN gets: a sentence, or the learner's own rule for missing values."""
+    sparse: bool = fixed(False)
+    """Does it take sparse rows? Then ``_play`` gets them as the door hands them on, see ``thalweg.core.door.Rows``."""
+    blind: ClassVar[bool] = False
+    """Does it predict without looking at the record?"""
 
-    __slots__ = ("__dict__", "__weakref__", "_labels", "_schema", "_started")
+    __slots__ = ("_labels", "_schema", "_started")
 
-    _labels: Labels
-    _schema: Schema | None
-    _started: bool
+    def _forget(self) -> None:
+        self._labels: Labels = Labels()
+        self._schema: Schema | None = None
+        self._started: bool = False
 
     @abstractmethod
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None, classes: Any = None) -> Self:

@@ -1,14 +1,12 @@
 """Parameters are checked once, at construction, with one sentence that names the argument, the rule and the value.
 
-Whatever is made from parameters gives them back by name: learners, detectors, strategies.
+Here are the checks; ``core.fields`` declares parameters with them.
 """
 
-import inspect
 import math
 import numbers
 import os
 from collections.abc import Collection
-from functools import lru_cache
 from typing import Any
 
 
@@ -112,23 +110,3 @@ def _check(
     )
     if not inside:
         raise ValueError(f"{name} must lie in {left}, {right}, got {shown(value)}")
-
-
-class Parametrised:
-    """An object that keeps each parameter of its constructor as an attribute of the same name."""
-
-    __slots__ = ()
-
-    @classmethod
-    @lru_cache
-    def _defaults(cls) -> dict[str, Any]:
-        found = list(inspect.signature(cls.__init__).parameters.values())[1:]
-        return {p.name: p.default for p in found if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)}
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Give the parameters by name."""
-        return {name: getattr(self, name) for name in self._defaults()}
-
-    def __repr__(self) -> str:
-        changed = [f"{k}={v!r}" for k, v in self.get_params().items() if v != self._defaults()[k]]
-        return f"{type(self).__name__}({', '.join(changed)})"

@@ -9,7 +9,8 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from thalweg.core.params import Parametrised, shown
+from thalweg.core.fields import Parametrised
+from thalweg.core.params import shown
 from thalweg.core.protocols import State
 from thalweg.detectors import values_jit
 

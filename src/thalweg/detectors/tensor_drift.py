@@ -6,7 +6,8 @@ from typing import Any, Literal, Self, final
 import numpy as np
 from numpy.typing import NDArray
 
-from thalweg.core.params import Parametrised, choice, flag, whole
+from thalweg.core.fields import Parametrised
+from thalweg.core.params import choice, flag, whole
 from thalweg.core.protocols import State
 from thalweg.core.tables import sound
 from thalweg.detectors import tensor_drift_jit as jit

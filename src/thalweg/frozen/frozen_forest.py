@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thalweg.core import door, params
+from thalweg.core.fields import Parametrised
 from thalweg.core.labels import Labels
 from thalweg.core.protocols import State
 from thalweg.core.schema import Schema
@@ -25,7 +26,7 @@ Tree = tuple[Any, int, float, Ints]
 """A pool, the root of a tree in it, its weight (-1: it is alone), and which vote is for each class (-1: none)."""
 
 
-class Frozen(params.Parametrised, ABC):
+class Frozen(Parametrised, ABC):
     """What predictors share that learn no more: labels, features and verbs."""
 
     mappable = True

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thalweg.core import params
+from thalweg.core.fields import Parametrised
 from thalweg.core.protocols import State
 from thalweg.index.rules import Floats, Ints, Rules, bit_places
 
@@ -59,7 +60,7 @@ class Matches:
         return list(zip(self.classifier[part].tolist(), self.rule[part].tolist(), strict=True))
 
 
-class Index(params.Parametrised, ABC):
+class Index(Parametrised, ABC):
     """What all indexes share: the table of rules. A kind of index adds how rules are found."""
 
     TABLES = ("lo", "hi", "bits", "values", "payload", "owner", "number", "alive", "weight", "names")

@@ -16,6 +16,7 @@ import numpy as np
 from thalweg import registry
 from thalweg.core import params
 from thalweg.core.classifier import Classifier
+from thalweg.core.fields import in_todays_words
 from thalweg.core.protocols import Stateful
 from thalweg.core.schema import Schema
 from thalweg.keeping.arrays_file import read_arrays, write_arrays
@@ -111,12 +112,13 @@ def _make(header: Any, cls: type[Any] | None) -> Any:
     else:
         raise ValueError(f"it holds a {name} from {module!r}: pass your class with load(path, cls={name})")
     given = {key: _from_json(value) for key, value in header["params"].items()}
-    return kind(**(_in_todays_words(given) if cls is None else given))
+    return kind(**(_in_todays_words(kind, given) if cls is None else given))
 
 
-def _in_todays_words(given: dict[str, Any]) -> dict[str, Any]:
+def _in_todays_words(kind: type, given: dict[str, Any]) -> dict[str, Any]:
     """Write the parameters of an older snapshot as they are called now."""
     renamed = {RENAMED.get(key, key): value for key, value in given.items()}
+    renamed = in_todays_words(getattr(kind, "_fields", {}), renamed)
     return {key: REWORDED[key].get(value, value) if key in REWORDED else value for key, value in renamed.items()}
 
 

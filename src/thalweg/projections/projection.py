@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thalweg.core import door, params
-from thalweg.core.params import Parametrised, shown
+from thalweg.core.fields import Parametrised
+from thalweg.core.params import shown
 from thalweg.core.protocols import State
 from thalweg.core.schema import Schema
 from thalweg.projections import matrix_jit as jit

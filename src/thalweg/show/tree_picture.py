@@ -86,6 +86,10 @@ class Pictured(Tree):
 
     __slots__ = ()
 
+    def __init__(self, **given: Any) -> None:
+        """Take the parameters that the class declares."""
+        super().__init__(**given)
+
     def describe(self, max_depth: int | None = None) -> str:
         """Write the tree as text: a line for each test and each leaf.
 

@@ -14,7 +14,8 @@ from typing import Any, ClassVar, Self, final
 import numpy as np
 from numpy.typing import NDArray
 
-from thalweg.core.params import Parametrised, choice, number, shown, whole
+from thalweg.core.fields import Parametrised
+from thalweg.core.params import choice, number, shown, whole
 from thalweg.core.protocols import State
 from thalweg.core.tables import sound
 from thalweg.tensors import chordal_jit as jit

@@ -5,7 +5,8 @@ from typing import Any, final
 
 import numpy as np
 
-from thalweg.core.params import Parametrised, shown, whole
+from thalweg.core.fields import Parametrised
+from thalweg.core.params import shown, whole
 from thalweg.tensors.bases import Bases, Decomposition
 from thalweg.tensors.forms import Floats, check_shape
 

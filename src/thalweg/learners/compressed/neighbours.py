@@ -29,6 +29,10 @@ class _Neighbours(Compressed):
 
     bounded = True
 
+    def __init__(self, **given: Any) -> None:
+        """Take the parameters that the class declares."""
+        super().__init__(**given)
+
     def _make_learner(self) -> Classifier:
         return WindowKNN(**self._some(NEIGHBOURS))
 

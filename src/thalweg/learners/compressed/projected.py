@@ -178,6 +178,10 @@ class RandomlyProjected(Compressed):
     projection: str | Projection
     seed: int
 
+    def __init__(self, **given: Any) -> None:
+        """Take the parameters that the class declares."""
+        super().__init__(**given)
+
     def _make_projection(self) -> Projection:
         return make_projection("projection", self.projection, **self._size(), seed=self.seed)
 

@@ -6,7 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thalweg.core import params
-from thalweg.core.params import Parametrised, shown
+from thalweg.core.fields import Parametrised
+from thalweg.core.params import shown
 from thalweg.core.protocols import State
 from thalweg.learners.subspaces import patches_jit as jit
 from thalweg.tensors.forms import Floats, Ints, tensors_in

@@ -5,7 +5,7 @@ from typing import Any, final
 import numpy as np
 
 from thalweg.core import params
-from thalweg.core.params import Parametrised
+from thalweg.core.fields import Parametrised
 from thalweg.core.protocols import State
 from thalweg.learners.subspaces import subspaces_jit as jit
 from thalweg.tensors.forms import Floats, Ints

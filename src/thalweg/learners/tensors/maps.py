@@ -8,7 +8,8 @@ from typing import Any, Self, final
 import numpy as np
 from numpy.typing import NDArray
 
-from thalweg.core.params import Parametrised, whole
+from thalweg.core.fields import Parametrised
+from thalweg.core.params import whole
 from thalweg.core.protocols import State
 from thalweg.core.tables import sound
 from thalweg.learners.tensors import maps_jit as jit

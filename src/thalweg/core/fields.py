@@ -1,0 +1,305 @@
+"""Parameters declared once: name, type, default, range and meaning, in one line of the class body.
+
+A class that inherits ``Parametrised`` declares its parameters as typed attributes:
+
+    class Tree(Classifier):
+        delta: float = number(1e-7, "Allowed error of one decision (δ).", above=0, below=1)
+        leaf: Literal["majority", "bayes"] = choice("bayes", "How a leaf answers.")
+        limit_bytes: int | None = whole(None, "Ceiling of the model's size; None: no limit.", least=1)
+
+Everything else is made from that: the keyword-only constructor with its signature, the check of each value with its
+sentence, ``get_params``, and the Parameters section of the class's docstring. Type checkers and editors see a typed
+constructor (PEP 681). Families share parameters through a base class; a subclass that only wants another default says
+``delta: float = again(0.01)``. Parameters stand in the order of the class's own declarations, then of its bases'.
+
+What concerns several parameters at once, or follows from them, goes into ``_prepare``, which runs when all are set.
+A parameter that had another name says ``old="its old name"``: that name still works, with a warning, and still loads
+from files.
+"""
+
+import difflib
+import inspect
+import re
+import types
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from typing import Any, ClassVar, Literal, TypeVar, Union, dataclass_transform, get_args, get_origin
+
+from thalweg.core import params
+
+T = TypeVar("T")
+REQUIRED: Any = inspect.Parameter.empty
+"""The default of a parameter that must be given."""
+_SAME: Any = object()
+
+
+@dataclass(frozen=True)
+class Field:
+    """A parameter: its default, its meaning, what it may be."""
+
+    default: Any
+    doc: str
+    check: Callable[[str, Any], None] | None = None
+    span: str = ""
+    """The allowed interval, for the docstring."""
+    old: str = ""
+    """The name that the parameter had before."""
+    old_values: Mapping[Any, Any] = field(default_factory=dict)
+    """Values that were written in another word before."""
+    name: str = ""
+    kind: Any = None
+
+
+def number(
+    default: float | None,
+    doc: str,
+    *,
+    above: float | None = None,
+    least: float | None = None,
+    below: float | None = None,
+    most: float | None = None,
+    old: str = "",
+) -> Any:
+    """Declare a finite number in an interval; None is allowed where the type says so."""
+
+    def check(name: str, value: Any) -> None:
+        params.number(name, value, above=above, least=least, below=below, most=most)
+
+    return Field(default, doc, check, _span(above, least, below, most), old)
+
+
+def whole(
+    default: int | None,
+    doc: str,
+    *,
+    above: int | None = None,
+    least: int | None = None,
+    below: int | None = None,
+    most: int | None = None,
+    old: str = "",
+) -> Any:
+    """Declare a whole number in an interval; None is allowed where the type says so."""
+
+    def check(name: str, value: Any) -> None:
+        params.whole(name, value, above=above, least=least, below=below, most=most)
+
+    return Field(default, doc, check, _span(above, least, below, most), old)
+
+
+def choice(default: Any, doc: str, *, old: str = "", old_values: Mapping[Any, Any] | None = None) -> Any:
+    """Declare one of the texts that the type (a ``Literal``) lists."""
+    return Field(default, doc, _one_of_the_type, old=old, old_values=old_values or {})
+
+
+def flag(default: bool, doc: str, *, old: str = "") -> Any:
+    """Declare True or False."""
+    return Field(default, doc, params.flag, old=old)
+
+
+def free(default: Any, doc: str, check: Callable[[str, Any], Any] | None = None, *, old: str = "") -> Any:
+    """Declare anything else; ``check(name, value)`` refuses what it must not be."""
+    return Field(default, doc, check, old=old)
+
+
+def again(default: Any = _SAME, doc: str = "") -> Any:
+    """Declare an inherited parameter again: with another default, another meaning, or just at this place."""
+    return Field(default, doc, _as_before)
+
+
+def fixed(value: T, *, init: Literal[False] = False) -> T:
+    """Mark a typed class attribute that is no parameter (type checkers would take it for one)."""
+    return value
+
+
+def _one_of_the_type(name: str, value: Any) -> None:
+    """Stands for the check of a choice until its type is known."""
+
+
+def _as_before(name: str, value: Any) -> None:
+    """Stands for the check of the inherited parameter."""
+
+
+def collect(cls: type) -> dict[str, Field]:
+    """Take the declarations out of a class body; give all parameters of the class by name, in order."""
+    inherited: dict[str, Field] = {}
+    for base in cls.__mro__[1:]:
+        inherited |= {n: f for n, f in base.__dict__.get("_fields", {}).items() if n not in inherited}
+    annotations = inspect.get_annotations(cls)
+    own: dict[str, Field] = {}
+    for name, declared in list(vars(cls).items()):
+        if isinstance(declared, Field):
+            own[name] = _completed(cls, name, declared, annotations.get(name, Any), inherited.get(name))
+            delattr(cls, name)
+    return own | {name: f for name, f in inherited.items() if name not in own}
+
+
+def _completed(cls: type, name: str, declared: Field, kind: Any, before: Field | None) -> Field:
+    if declared.check is _as_before:
+        if before is None:
+            raise TypeError(f"{cls.__name__} declares {name!r} again, and no base class has it")
+        default = before.default if declared.default is _SAME else declared.default
+        return _ranged(replace(before, default=default, doc=declared.doc or before.doc), kind)
+    return _ranged(replace(declared, name=name), kind)
+
+
+def _ranged(f: Field, kind: Any) -> Field:
+    """Let the type have its say: the options of a choice, and whether None is one of the values."""
+    options = _options(kind)
+    if options and (f.check is _one_of_the_type or (f.kind is not None and _options(f.kind))):
+        return replace(f, kind=kind, check=lambda name, value: params.choice(name, value, options))
+    check = f.check
+    if check is not None and type(None) in get_args(kind) and f.kind != kind:
+        inner = check
+        return replace(f, kind=kind, check=lambda name, value: None if value is None else inner(name, value))
+    return replace(f, kind=kind)
+
+
+def _options(kind: Any) -> tuple[Any, ...]:
+    if get_origin(kind) is Literal:
+        return get_args(kind)
+    parts = get_args(kind) if get_origin(kind) in (Union, types.UnionType) else ()
+    found = [_options(p) if p is not type(None) else (None,) for p in parts]
+    return tuple(v for some in found for v in some) if found and all(found) else ()
+
+
+def constructor(cls: type, fields: Mapping[str, Field]) -> Callable[..., None]:
+    """Make the constructor of a class from its parameters."""
+
+    def init(self: Any, **given: Any) -> None:
+        fill(self, fields, given)
+
+    own = [inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)]
+    named = [
+        inspect.Parameter(n, inspect.Parameter.KEYWORD_ONLY, default=f.default, annotation=f.kind)
+        for n, f in fields.items()
+    ]
+    init.__signature__ = inspect.Signature([*own, *named])  # type: ignore[attr-defined]
+    init.__name__, init.__qualname__ = "__init__", f"{cls.__qualname__}.__init__"
+    init.__doc__ = "Take and check the parameters."
+    return init
+
+
+def fill(obj: Any, fields: Mapping[str, Field], given: Mapping[str, Any]) -> None:
+    """Check the parameters that were given, and set all."""
+    kind = type(obj).__name__
+    today = in_todays_words(fields, given)
+    for old, value in given.items():
+        if today.get(old, _SAME) is not value:
+            new = next((n for n, f in fields.items() if f.old == old), old)
+            said = f"{new}={today[new]!r}" if new == old else f"{new!r}"
+            warnings.warn(f"{old!r} of {kind} is now called {said}", DeprecationWarning, stacklevel=4)
+    for name in today:
+        if name not in fields:
+            close = difflib.get_close_matches(name, fields, n=1)
+            hint = f"did you mean {close[0]!r}? " if close else ""
+            raise TypeError(f"{kind} has no parameter {name!r}: {hint}It has {', '.join(fields) or 'none'}")
+    for name, f in fields.items():
+        value = today.get(name, f.default)
+        if value is REQUIRED:
+            raise TypeError(f"{kind} must be given {name!r}")
+        if f.check is not None:
+            f.check(name, value)
+        setattr(obj, name, value)
+    obj._prepare()
+
+
+def in_todays_words(fields: Mapping[str, Field], given: Mapping[str, Any]) -> dict[str, Any]:
+    """Write parameters in today's words: those of old files and old programs may have other names and values."""
+    renamed = {f.old: n for n, f in fields.items() if f.old}
+    today = {renamed.get(name, name): value for name, value in given.items()}
+    return {n: _reworded(fields[n].old_values, v) if n in fields else v for n, v in today.items()}
+
+
+def _reworded(words: Mapping[Any, Any], value: Any) -> Any:
+    return words[value] if words and isinstance(value, str) and value in words else value
+
+
+def documented(text: str | None, fields: Mapping[str, Field]) -> str | None:
+    """Put the Parameters section into a docstring, before its other sections and examples.
+
+    >>> print(documented("Grow a tree.", {"delta": Field(0.01, "Allowed error (δ).", None, "(0, 1)", kind=float)}))
+    Grow a tree.
+    <BLANKLINE>
+
+    Parameters
+    ----------
+    delta : float in (0, 1), default 0.01
+        Allowed error (δ).
+    """
+    if text is None or not fields or re.search(r"^\s*Parameters\n\s*-+$", text, re.MULTILINE):
+        return text
+    text = inspect.cleandoc(text)
+    lines = ["Parameters", "----------"]
+    for name, f in fields.items():
+        kind = words_of(f.kind) + (f" in {f.span}" if f.span else "")
+        default = "" if f.default is REQUIRED else f", default {_quoted(f.default)}"
+        lines += [f"{name} : {kind}{default}", f"    {f.doc}"]
+    section = "\n".join(lines)
+    after = re.search(r"^(?:\w[\w ]*\n-{3,}$|References?: |>>> )", text, re.MULTILINE)
+    if after is None:
+        return f"{text}\n\n{section}"
+    return f"{text[: after.start()].rstrip()}\n\n{section}\n\n{text[after.start() :]}"
+
+
+def words_of(kind: Any) -> str:
+    """Write a type as people say it.
+
+    >>> words_of(int | None), words_of(Literal["gain", "gini"])
+    ('int or None', '{"gain", "gini"}')
+    """
+    if get_origin(kind) is Literal:
+        return "{" + ", ".join(map(_quoted, get_args(kind))) + "}"
+    if get_origin(kind) in (Union, types.UnionType):
+        return " or ".join(words_of(part) for part in get_args(kind))
+    if kind in (None, type(None)):
+        return "None"
+    if kind is Any:
+        return "object"
+    return str(kind.__name__ if isinstance(kind, type) and not get_args(kind) else kind).replace("typing.", "")
+
+
+def _quoted(value: Any) -> str:
+    return f'"{value}"' if isinstance(value, str) else repr(value)
+
+
+def _span(above: float | None, least: float | None, below: float | None, most: float | None) -> str:
+    if above is least is below is most is None:
+        return ""
+    left = f"({above}" if above is not None else f"[{least}" if least is not None else "(-∞"
+    right = f"{below})" if below is not None else f"{most}]" if most is not None else "∞)"
+    return f"{left}, {right}"
+
+
+@dataclass_transform(
+    kw_only_default=True, eq_default=False, field_specifiers=(number, whole, choice, flag, free, again, fixed)
+)
+class Parametrised:
+    """An object that keeps each parameter of its constructor as an attribute of the same name."""
+
+    _fields: ClassVar[Mapping[str, Field]] = {}
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        cls._fields = collect(cls)
+        if "__init__" not in vars(cls) and cls._fields:
+            cls.__init__ = constructor(cls, cls._fields)  # type: ignore[method-assign]
+            cls.__doc__ = documented(cls.__doc__, cls._fields)
+
+    def _prepare(self) -> None:
+        """Check what concerns several parameters, and make what follows from them; by default nothing."""
+
+    @classmethod
+    @lru_cache
+    def _defaults(cls) -> dict[str, Any]:
+        found = list(inspect.signature(cls.__init__).parameters.values())[1:]
+        return {p.name: p.default for p in found if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)}
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Give the parameters by name."""
+        return {name: getattr(self, name) for name in self._defaults()}
+
+    def __repr__(self) -> str:
+        changed = [f"{k}={v!r}" for k, v in self.get_params().items() if v != self._defaults()[k]]
+        return f"{type(self).__name__}({', '.join(changed)})"
