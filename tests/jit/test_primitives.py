@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from thalweg.jit.argmax import first_greatest
 from thalweg.jit.bounds import HOEFFDING, MCDIARMID, bound
 from thalweg.jit.gaussian import below, log_density
 from thalweg.jit.impurity import GAIN, GINI, cost, x_log2_x
+from thalweg.jit.welford import welford
 
 COUNTS = [[1.0, 1.0], [3.0, 0.0, 5.0], [0.25, 7.5, 2.0, 0.0], [4.0], [1e-9, 1e9]]
 
@@ -59,3 +61,26 @@ def test_how_the_bounds_scale():
     assert bound(HOEFFDING, 1.0, 0.1, 400.0) == pytest.approx(bound(HOEFFDING, 1.0, 0.1, 100.0) / 2.0)
     assert bound(MCDIARMID, 3.0, 0.05, 50.0) == pytest.approx(math.sqrt(8.0 * math.log(20.0) / 50.0))
     assert bound(MCDIARMID, 1.0, 0.05, 50.0) == pytest.approx(4.0 * bound(HOEFFDING, 1.0, 0.05, 50.0))
+
+
+def test_welford_follows_mean_and_squares():
+    rng = np.random.default_rng(1)
+    values, weights = rng.normal(3.0, 2.0, 500), rng.uniform(0.1, 5.0, 500)
+    weight, mean, squares = 0.0, 0.0, 0.0
+    for v, w in zip(values.tolist(), weights.tolist(), strict=True):
+        weight += w
+        mean, squares = welford(weight, mean, squares, v, w)
+    assert mean == pytest.approx(np.average(values, weights=weights))
+    assert squares == pytest.approx((weights * (values - mean) ** 2).sum())
+
+
+def test_welford_of_one_value_is_that_value():
+    for v, w in ((0.1, 0.3), (1e300, 7.0), (-3.7, 1e-9)):
+        assert welford(w, 0.0, 0.0, v, w) == (v, 0.0)
+
+
+def test_the_first_of_the_greatest():
+    assert first_greatest(np.array([0.0, 2.0, 2.0, 1.0]), 4) == 1
+    assert first_greatest(np.array([0.0, 2.0, 2.0, 5.0]), 1) == 0
+    assert first_greatest(np.zeros(3), 3) == 0
+    assert first_greatest(np.array([-1.0, np.nan, -0.5]), 3) == 2
