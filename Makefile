@@ -4,7 +4,7 @@ BIN := .venv/bin
 STAMP := .venv/.installed
 DOCS := .venv/.docs
 
-.PHONY: run test check docs format bench performance golden clean
+.PHONY: run test check docs format bench performance golden check-all clean
 
 run: .venv/.plots        ## learn a drifting stream: progress, a table, a picture, a page
 	$(BIN)/thalweg demo
@@ -17,6 +17,10 @@ check: $(STAMP)          ## format, lint, types, imports
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+check-all: .venv/bin/python   ## the wide check: all Pythons, oldest dependencies, no extras, coverage (ONLY=bare: one)
+	$(BIN)/python -m pip install --quiet uv
+	$(BIN)/python scripts/check_all.py $(ONLY)
 
 docs: $(DOCS)            ## the documentation, into site/: open site/index.html
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
@@ -57,4 +61,4 @@ $(STAMP): pyproject.toml | .venv/bin/python
 	touch $@
 
 clean:
-	rm -rf site .venv .venv-bench .mypy_cache .ruff_cache .pytest_cache
+	rm -rf site .venv .venv-bench .venv-check .mypy_cache .ruff_cache .pytest_cache
