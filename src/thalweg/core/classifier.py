@@ -28,7 +28,6 @@ Ints = NDArray[np.int64]
 
 _NO_CODES = np.zeros(0, dtype=np.int64)
 _NO_WEIGHTS = np.zeros(0)
-_NO_PROBA = np.zeros((0, 0))
 _PREDICT_ONE = np.array([0], dtype=np.int64)
 _LEARN_ONE = np.array([-1], dtype=np.int64)
 _WEIGHT_ONE = np.ones(1)
@@ -72,11 +71,24 @@ class Classifier(Estimator):
 
     @abstractmethod
     def _play(self, X: Floats, y: Ints, w: Floats, events: Ints, out: Floats, known: int) -> None:
-        """Carry out the events in order; write the class probabilities of a predicted row e to ``out[e]``.
+        """Carry out the events in order: e ≥ 0 predicts row e, e < 0 learns row ~e.
 
-        X: dense rows; a learner that takes sparse ones (``sparse``) writes ``X: Rows``: it gets either.
-        ``known`` classes are known at the first event; learning a row with code y makes it at least y + 1.
-        ``out`` has a column for each class that is known at the last event, and comes filled with zeros.
+        The contract, for every learner and for whoever calls one (see ``thalweg.core.inside``):
+
+        X: rows as the door hands them on, dense; a learner that takes sparse ones (``sparse``) writes ``X: Rows`` and
+        gets either. Rows that no event names may be there; they must not matter.
+        y: the code of each row that is learned; anything, often -1, for the others. w: the weights, above 0 for rows
+        that are learned. Both may be empty where no event learns.
+        events: row numbers and their complements in any order; a row may be predicted twice, or learned twice.
+        known: how many classes are known at the first event; learning a row with code c makes it at least c + 1.
+        out: zeros, a row for each row of X and a column for each class that is known **after the last event**. For
+        each predicted row e write to ``out[e]`` the probabilities of the classes known at that event: they sum to 1, or
+        all are 0 if there is no answer. A class that is not known yet keeps its 0, and so does a row that is not
+        predicted.
+
+        Nothing else says how many classes there are: tables are sized by ``out.shape[1]``, never by the labels that the
+        learner knows, since a learner inside another one works on codes alone and knows none. Predicting changes
+        nothing that a later answer, or the state, could show.
         """
 
     @abstractmethod
@@ -150,7 +162,8 @@ class Classifier(Estimator):
                 self._meet(schema)
             if new:
                 self._labels.admit(new)
-            self._play(X, _CODE[code] if code < 256 else np.array([code]), w, _LEARN_ONE, _NO_PROBA, known)
+            out = np.zeros((1, len(self._labels)))
+            self._play(X, _CODE[code] if code < 256 else np.array([code]), w, _LEARN_ONE, out, known)
         return self
 
     def predict_proba_one(self, x: Any) -> dict[Hashable, float]:

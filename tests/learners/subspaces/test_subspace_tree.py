@@ -106,7 +106,7 @@ def test_a_false_alarm_brings_old_knowledge_back(digits):
     X, y = digits
     learner = small()
     learner.partial_fit(X[:600], y[:600])
-    learner._start_anew()
+    learner._start_anew(len(learner.classes_))
     before = learner._elder.spaces.weights.sum()
     learner.partial_fit(X[600:700], y[600:700])
     assert learner._elder is None

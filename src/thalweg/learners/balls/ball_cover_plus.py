@@ -175,11 +175,11 @@ class BallCoverPlus(Classifier):
         }  # fmt: skip
 
     def _play(self, X: Floats, y: Ints, w: Floats, events: Ints, out: Floats, known: int) -> None:
-        state, n = self._state, len(self._labels)
+        state, n = self._state, out.shape[1]
         if len(state["sums"]) < n:
             more = np.zeros((n - len(state["sums"]), state["sums"].shape[1]))
             state["sums"] = np.concatenate([state["sums"], more])
-        desk, e, routine = self._desk(known), 0, _play
+        desk, e, routine = self._desk(known, n), 0, _play
         while True:
             e = routine(*state.values(), self._nominal, self._rules, self._numbers, _NOTHING, *desk,
                         X, y, w, events, out, self.max_balls - self._window, e)  # fmt: skip
@@ -188,7 +188,7 @@ class BallCoverPlus(Classifier):
                 return
             known = int(desk[-1][o.KNOWN])
             self._grow(why)
-            desk = self._desk(known)
+            desk = self._desk(known, n)
 
     def _extend(self, schema: Schema) -> None:
         state, d = dict(self._state), len(self._nominal)
@@ -234,7 +234,7 @@ class BallCoverPlus(Classifier):
         nearest, said, rho = np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64), np.full(n, np.inf)
         if not self.n_balls:
             return nearest, said, rho
-        desk, routine, radii = self._desk(K), _play, self._state["balls"][:, balls_jit.RADIUS]
+        desk, routine, radii = self._desk(K, K), _play, self._state["balls"][:, balls_jit.RADIUS]
         far, notes = desk[2], desk[-1]
         for r in range(n):
             proba, notes[o.ROW] = np.zeros((1, K)), -1
@@ -253,14 +253,14 @@ class BallCoverPlus(Classifier):
         self._rules[o.OPENS] = int(self.open_on_mistake)
         self._numbers[balls_jit.SHRINKING] = -1.0 / (2.0 + 2.0)
 
-    def _desk(self, known: int) -> tuple[NDArray[Any], ...]:
+    def _desk(self, known: int, classes: int) -> tuple[NDArray[Any], ...]:
         """Make room for one row: see Desk in ball_cover_plus_jit.py."""
         d, n, window = len(self._nominal), self._state["tiles"].shape[0] * LANES, self._state["recent"].shape[0] * LANES
         near, whole, notes = np.zeros(n), np.zeros(n), np.zeros(o.NOTES, dtype=np.int64)
         notes[o.KNOWN], notes[o.ROW] = known, -1
         return (
             np.zeros(d), np.zeros(d), np.zeros(n), near, near.view(np.int64), whole, whole.view(np.int64),
-            np.zeros(window), np.zeros(o.VOTERS, dtype=np.int64), np.zeros((4, max(1, len(self._labels)))), notes,
+            np.zeros(window), np.zeros(o.VOTERS, dtype=np.int64), np.zeros((4, max(1, classes))), notes,
         )  # fmt: skip
 
     def _grow(self, what: int) -> None:

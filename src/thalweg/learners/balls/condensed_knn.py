@@ -60,7 +60,7 @@ class CondensedKNN(KeptRows):
 
     def _play(self, X: Floats, y: Ints, w: Floats, events: Ints, out: Floats, known: int) -> None:
         d, n, routine = len(self._nominal), self._state["tiles"].shape[0] * LANES, _play
-        top, said = np.zeros(min(self.k, self.max_rows), dtype=np.int64), np.zeros(max(1, len(self._labels)))
+        top, said = np.zeros(min(self.k, self.max_rows), dtype=np.int64), np.zeros(max(1, out.shape[1]))
         notes = np.array([known, -1, 0], dtype=np.int64)
         routine(*self._state.values(), self._nominal, self._rules, np.zeros(d), np.zeros(n), top, said, notes,
                 X, y, w, events, out)  # fmt: skip

@@ -75,7 +75,7 @@ class KernelPerceptron(KeptRows):
 
     def _play(self, X: Floats, y: Ints, w: Floats, events: Ints, out: Floats, known: int) -> None:
         d, n, routine = len(self._nominal), self._state["tiles"].shape[0] * LANES, _play
-        near, whole, says = np.zeros(n), np.zeros(n), np.zeros(max(1, len(self._labels)))
+        near, whole, says = np.zeros(n), np.zeros(n), np.zeros(max(1, out.shape[1]))
         notes = np.array([known, -1, 0], dtype=np.int64)
         routine(*self._state.values(), self._nominal, self._rules, np.zeros(d), np.zeros(n), near, near.view(np.int64),
                 whole, whole.view(np.int64), says, notes, X, y, w, events, out, float(self.width or 0.0),

@@ -25,11 +25,11 @@ class MajorityClass(Classifier):
     __slots__ = ("_counts",)
 
     def _start(self, schema: Schema) -> None:
-        self._counts = np.zeros(len(self._labels))
+        self._counts = np.zeros(0)
 
     def _play(self, X: Floats, y: Ints, w: Floats, events: Ints, out: Floats, known: int) -> None:
-        if len(self._counts) < len(self._labels):
-            self._counts = np.pad(self._counts, (0, len(self._labels) - len(self._counts)))
+        if len(self._counts) < out.shape[1]:
+            self._counts = np.pad(self._counts, (0, out.shape[1] - len(self._counts)))
         play(self._counts, y, w, events, out, known)
 
     def _tables(self) -> State:

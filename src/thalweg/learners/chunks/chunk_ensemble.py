@@ -113,12 +113,12 @@ class ChunkEnsemble(Classifier):
         self._make_index(schema)
 
     def _play(self, X: Floats, y: Ints, w: Floats, events: Ints, out: Floats, known: int) -> None:
-        if not len(y):  # nothing to learn: every row is asked about, in order
+        if not len(y):  # nothing to learn
             if self._trees:
-                scores = self._answers(X)
-                out[:, : scores.shape[1]] = scores
+                scores = self._answers(X[events])
+                out[events, : scores.shape[1]] = scores
             elif known:
-                out[:] = 1.0 / known
+                out[events, :known] = 1.0 / known
             return
         learns = np.flatnonzero(events < 0)
         done, at = 0, 0

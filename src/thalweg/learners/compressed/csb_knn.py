@@ -149,7 +149,7 @@ class CompressedBagging(Classifier):
         draw: Any = jit.draw
         draw(self._dice, float(self.rate), drawn)
         seen = [self._seen(projection, X, steps.rows) for projection in self._projections]
-        answers = np.zeros((len(self._members), len(steps.rows), max(1, len(self._labels))))
+        answers = np.zeros((len(self._members), len(steps.rows), max(1, out.shape[1])))
 
         def play(i: int, after: int) -> None:
             """Let member i play the events after so many learned rows."""

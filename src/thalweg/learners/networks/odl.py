@@ -132,7 +132,7 @@ class OnlineDeepLearning(Classifier):
     def _play(self, X: Floats, y: Ints, w: Floats, events: Ints, out: Floats, known: int) -> None:
         net = self._net
         if len(events) and events.min() < 0:
-            self._make_room(X, events)
+            self._make_room(X, events, out.shape[1])
             net = self._net
         routine: Any = play
         done = routine(
@@ -188,9 +188,9 @@ class OnlineDeepLearning(Classifier):
             np.empty((L + 1, max(d, u)), dtype=np.int64), np.empty(L + 1, dtype=np.int64), _seed(),
         )  # fmt: skip
 
-    def _make_room(self, X: Floats, events: Ints) -> None:
+    def _make_room(self, X: Floats, events: Ints, classes: int) -> None:
         """Make room for the classes of the labels, and for the nominal values of the rows that will be learned."""
-        net, C = self._net, len(self._labels)
+        net, C = self._net, classes
         had = net["first"].shape[0]
         if had < C:
             for name, axis in (("first", 0), ("theta", 1), ("shift", 1)):

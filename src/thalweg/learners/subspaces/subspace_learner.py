@@ -142,9 +142,9 @@ class SubspaceLearner(TensorClassifier):
         tensors = self._tensors(X)
         dense = tensors if isinstance(tensors, np.ndarray) else tensors.dense()
         rows = np.ascontiguousarray(dense.reshape(len(dense), int(np.prod(self._layout[1]))))
-        own, head, at = self._own, self._own["head"], 0
+        own, head, at, classes = self._own, self._own["head"], 0, out.shape[1]
         if self._front.fitted:
-            self._spaces.admit(len(self._labels))
+            self._spaces.admit(classes)
         Z: Floats | None = None
         drifted = False
         while at < len(events):
@@ -170,10 +170,10 @@ class SubspaceLearner(TensorClassifier):
             if Z is not None:
                 self._spaces.absorb(Z, y, w, gone)
             if drifted:
-                self._start_anew()
+                self._start_anew(classes)
                 drifted = False
             elif head[KEPT] == mark and len(own["kept"]):
-                self._pass_mark(mark)
+                self._pass_mark(mark, classes)
                 Z = None
             elif Z is not None:
                 self._tend_trees(known)
@@ -214,14 +214,14 @@ class SubspaceLearner(TensorClassifier):
         marks = (most // 2, most) if self._elder is not None else (most // 4, most // 2, most)
         return next(m for m in marks if m > kept or m == most)
 
-    def _pass_mark(self, mark: int) -> None:
+    def _pass_mark(self, mark: int, classes: int) -> None:
         """Take up old knowledge again if it is better than the new, or else learn the front from the rows kept."""
         own = self._own
         X, y, w = own["kept"][:mark], own["kept_codes"][:mark], own["kept_weights"][:mark]
-        known_again = self._elder is not None and self._take_up(self._elder, X, y, w)
+        known_again = self._elder is not None and self._take_up(self._elder, X, y, w, classes)
         if not known_again and (self._elder is None or mark == self.warmup):
             self._front.fit(X)
-            self._spaces.clear(self._front.dimension, len(self._labels))
+            self._spaces.clear(self._front.dimension, classes)
             self._spaces.gather(self._mapped(X), y, w)
         if known_again or mark == self.warmup:
             self._elder = None
@@ -229,10 +229,10 @@ class SubspaceLearner(TensorClassifier):
             own["sample"][:] = np.nan
             own["head"][[KEPT, SAMPLED]] = 0
 
-    def _take_up(self, elder: Elder, X: Floats, y: Ints, w: Floats) -> bool:
+    def _take_up(self, elder: Elder, X: Floats, y: Ints, w: Floats, classes: int) -> bool:
         """Continue from old knowledge, if it is right more often than the new about the last of these rows."""
         n, gauge = int(self.warmup) // 2, self._own["gauge"]
-        elder.spaces.admit(len(self._labels))
+        elder.spaces.admit(classes)
         verdict = elder.consider(X[-n:], y[-n:])
         right, gauge[jit.RIGHT] = gauge[jit.RIGHT] / n, 0.0
         if verdict.accuracy < right + _BETTER:
@@ -248,13 +248,13 @@ class SubspaceLearner(TensorClassifier):
         self._front.map(X, np.arange(len(X)), Z)
         return Z
 
-    def _start_anew(self) -> None:
+    def _start_anew(self, classes: int) -> None:
         """Learn all anew, the front once there are rows for it; keep what was known until it has been tried again."""
         own, head = self._own, self._own["head"]
         if self._elder is None and not len(own["kept"]):
             self._elder = Elder(self._front.copy(), self._spaces, self._layout[1])
             self._spaces = self._new_spaces()
-        self._spaces.clear(self._front.dimension, len(self._labels))
+        self._spaces.clear(self._front.dimension, classes)
         self._trees = self._new_trees()
         width = int(np.prod(self._layout[1]))
         own |= _room("kept", int(self.warmup), width) | _room("sample", 0, 0) | {"typical": np.zeros(0)}
@@ -313,7 +313,7 @@ class SubspaceLearner(TensorClassifier):
         X = np.random.default_rng(0).random((60, schema.n_features))
         y = np.arange(60) % 2
         other.test_then_train(X[:30], y[:30])
-        other._start_anew()
+        other._start_anew(2)
         other.test_then_train(X[30:], y[30:])
 
     # -- state --------------------------------------------------------------------------------------------------------

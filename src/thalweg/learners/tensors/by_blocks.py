@@ -32,12 +32,13 @@ class BlockClassifier(TensorClassifier):
         """
 
     def _play(self, X: Rows, y: Ints, w: Floats, events: Ints, out: Floats, known: int) -> None:
-        self._seen = np.pad(self._seen, (0, len(self._labels) - len(self._seen)))
+        if len(self._seen) < out.shape[1]:
+            self._seen = np.pad(self._seen, (0, out.shape[1] - len(self._seen)))
         for first in range(0, len(events), BLOCK):
             rows, order, asked = unroll(events[first : first + BLOCK])
             learned = np.zeros(len(rows), dtype=np.bool_)
             learned[~order[order < 0]] = True
-            said = np.zeros((len(rows), len(self._labels)))
+            said = np.zeros((len(rows), out.shape[1]))
             codes, weights = (y[rows], w[rows]) if learned.any() else (NOTHING, WEIGHTLESS)
             known = self._play_block(self._tensors(X[rows]), codes, weights, learned, said, known)
             if len(asked):

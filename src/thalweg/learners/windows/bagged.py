@@ -113,7 +113,7 @@ class BaggedKNN(Classifier):
             *knn._parts(), *desk, *(bag[name] for name in _OWN[:3]), self._detector_rules, bag["counts"],
             np.zeros(len(desk.slots), dtype=np.uint64), np.empty(room, dtype=np.int64), np.empty(room),
             np.empty(room, dtype=np.int64), np.empty(min(int(self.k), room) + jit.SPARE),
-            np.empty((int(self.size), max(1, len(self._labels), known))), self._code, float(self.rate), knn._rules,
+            np.empty((int(self.size), max(1, out.shape[1]))), self._code, float(self.rate), knn._rules,
             knn._as_kept(X), y, w, events, out, known,
         )  # fmt: skip
 

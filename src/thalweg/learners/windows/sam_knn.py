@@ -120,7 +120,7 @@ class SamKNN(Classifier):
 
     def _play(self, X: Floats, y: Ints, w: Floats, events: Ints, out: Floats, known: int) -> None:
         routine: Any = play
-        done, learning, classes = 0, bool((events < 0).any()), max(len(self._labels), self._classes)
+        done, learning, classes = 0, bool((events < 0).any()), max(out.shape[1], self._classes)
         while True:
             tables = [self._memory[name] for name in _TABLES]
             desk = self._desk_for(classes, learning=learning)
