@@ -144,7 +144,7 @@ def test_a_line_of_standard_input_is_answered_when_it_comes(model: Path, monkeyp
     out, into = os.pipe()
     given: queue.Queue[int] = queue.Queue()
     tables = table_records("-", thalweg.load(model).schema)
-    reader = threading.Thread(target=lambda: [given.put(t.num_rows) for t in tables], daemon=True)
+    reader = threading.Thread(target=lambda: [given.put(len(t)) for t in tables], daemon=True)
     with os.fdopen(out, encoding="utf-8") as standard_input, os.fdopen(into, "wb", buffering=0) as writer:
         monkeypatch.setattr("sys.stdin", standard_input)
         reader.start()

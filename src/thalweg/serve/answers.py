@@ -2,8 +2,7 @@
 
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator
-from functools import partial
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,7 @@ from thalweg.core.door import nominal_codes
 from thalweg.core.params import shown
 from thalweg.core.protocols import Stream
 from thalweg.core.schema import Schema
-from thalweg.serve.texts import text_tables
+from thalweg.streams.files.csv.csv_rows import known_rows
 from thalweg.streams.files.writing import csv_word
 
 ENDS = (".csv", ".parquet")
@@ -183,11 +182,11 @@ def _recoded(X: Any, theirs: Schema, ours: Schema) -> Any:
 
 
 def some_rows(records: Iterator[Any], limit: int | None) -> Iterator[Any]:
-    """Give the first rows of all tables; None: all of them."""
+    """Give the first rows of all records; None: all of them."""
     left = sys.maxsize if limit is None else limit
-    for table in records if left else ():
-        yield table if table is None else table.slice(0, left)
-        left -= 1 if table is None else min(left, table.num_rows)
+    for rows in records if left else ():
+        yield rows if rows is None else rows[:left]
+        left -= 1 if rows is None else min(left, len(rows))
         if not left:
             return
 
@@ -203,9 +202,10 @@ def _ending(text: str) -> str:
 
 
 def table_records(text: str, schema: Schema, on_bad: Callable[[str], None] | None = None) -> Iterator[Any]:
-    """Give the columns of a file that a model with this schema knows, by name, as Arrow tables; others are left out.
+    """Give the columns of a file that a model with this schema knows, as rows or Arrow tables; others are left out.
 
-    on_bad: is told why a line is bad, and None is given in its place.
+    Lines of text are given as soon as they are there: whoever writes them may be waiting for the answer.
+    on_bad: is told why a line is bad, and None is given in its place; without it a bad line is the end.
     """
     import pyarrow as pa
 
@@ -231,18 +231,26 @@ def _columns(text: str, schema: Schema) -> Iterator[Any]:
 
 
 def _texts(text: str, schema: Schema, on_bad: Callable[[str], None] | None) -> Iterator[Any]:
-    ending = text[1:] if text[:1] == "-" else _ending(text)
-    known = partial(_known, schema=schema, text=text)
-    for table in text_tables(text, _where(text), _TEXT.get(ending, ","), schema, known, on_bad):
-        for a in range(0, 1 if table is None else table.num_rows, ROWS):
-            yield table if table is None else table.slice(a, ROWS)
+    path, ending = ("-", text[1:]) if text[:1] == "-" else (text, _ending(text))
+    blocks = known_rows(path, _where(text), _TEXT.get(ending, ","), schema, lambda names: _known(names, schema, text))
+    for X, bad in blocks:
+        for b in bad:
+            if on_bad is None:
+                raise ValueError(b.reason)
+            on_bad(b.reason)
+        cuts = [0, *(b.before for b in bad), len(X)]
+        for k in range(len(cuts) - 1):
+            if k:
+                yield None
+            if cuts[k] < cuts[k + 1]:
+                yield X[cuts[k] : cuts[k + 1]]
 
 
 def _where(text: str) -> str:
     return "standard input" if text[:1] == "-" else text
 
 
-def _known(titles: list[str], schema: Schema, text: str) -> list[str]:
+def _known(titles: Sequence[str], schema: Schema, text: str) -> list[str]:
     """Those features of the model that a file has; unless the model takes records with less, it must have all."""
     lost = [name for name in schema.names if name not in titles]
     if lost and (not schema.open or len(lost) == schema.n_features):

@@ -17,7 +17,7 @@ from thalweg.streams.files.columns import Columns
 from thalweg.streams.files.csv import csv_jit as jit
 from thalweg.streams.files.jsonl import stamp
 from thalweg.streams.files.quarantine import Bad
-from thalweg.streams.files.text import Buffer, Labels, TextTable, arrow_type, chunk_of, kind_of, open_bytes
+from thalweg.streams.files.text import Buffer, LabelWords, TextTable, arrow_type, chunk_of, kind_of, open_bytes
 from thalweg.streams.files.text_table import TableStream, grown
 
 _ROWS = 1024  # sparse records at a time
@@ -191,7 +191,12 @@ class ARFFStream(TableStream):
         c = column[self.target]
         kinds[c], places[c] = jit.WORD, -1
         rules[c] = jit.CLOSED if self._declared else jit.REAL if self._label_kind == "number" else jit.OPEN
-        self._labels, self._label_column, self._booleans, self._times = Labels(self._label_kind), c, [], [None, None]
+        self._labels, self._label_column, self._booleans, self._times = (
+            LabelWords(self._label_kind),
+            c,
+            [],
+            [None, None],
+        )
         for k, clock in enumerate((self.time, self.label_time)):
             if clock is None:
                 continue

@@ -7,7 +7,8 @@ from typing import Any
 from thalweg.core import params
 from thalweg.streams.files.arff import ARFFStream
 from thalweg.streams.files.arrow import ArrowStream, ParquetStream
-from thalweg.streams.files.csv.csv_stream import MISSING, CSVStream
+from thalweg.streams.files.csv.csv_rows import MISSING
+from thalweg.streams.files.csv.csv_stream import CSVStream
 from thalweg.streams.files.jsonl import JSONLinesStream
 from thalweg.streams.files.libsvm import LibSVMStream
 from thalweg.streams.files.npz import NPZStream

@@ -21,6 +21,7 @@ LONGEST = 1 << 26  # bytes of the longest record
 _ROWS = 8192  # records that are turned into rows at a time: few enough to stay in the processor's cache
 _CELLS = 1 << 17
 _SPARSE = 8  # slots of the hash table for each word: where words seldom meet, none is looked up twice
+_NO_NUMBER = "must have {noun} in column {name}, as in the first rows, got {got}: if it is text, say nominal=[{name}]"
 
 PACKED = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd", ".lz4": "lz4"}
 
@@ -43,10 +44,14 @@ def open_bytes(path: str) -> Iterator[Any]:
 
 
 class Buffer:
-    """The bytes of a file that are looked at now: filled behind, emptied in front."""
+    """The bytes of a file that are looked at now: filled behind, emptied in front.
 
-    def __init__(self, file: Any, name: str, offset: int = 0) -> None:
-        self.file, self.name = file, name
+    eager: give what is there, however little, as soon as it is there; whoever writes it may wait for the answer.
+    """
+
+    def __init__(self, file: Any, name: str, offset: int = 0, *, eager: bool = False) -> None:
+        self.file, self.name, self.eager = file, name, eager
+        self._readinto = getattr(file, "readinto1", file.readinto) if eager else file.readinto
         self.end = 0
         self.last = False
         self.bytes: NDArray[np.uint8] = np.zeros(0, dtype=np.uint8)
@@ -71,13 +76,16 @@ class Buffer:
 
     def _read_into(self, room: memoryview) -> int:
         try:
-            return self.file.readinto(room) or 0
+            return self._readinto(room) or 0
         except (OSError, EOFError, ValueError):
             raise ValueError(f"{self.name} cannot be unpacked: it is damaged or cut off") from None
 
-    def fill(self, used: int) -> None:
-        """Drop the bytes that were used, and read on until the buffer is full; grow it where nothing was used."""
-        if used == 0 and self.end >= self.size:
+    def fill(self, used: int, read: bool = True) -> None:
+        """Drop the bytes that were used, and read on, until the buffer is full unless it is eager.
+
+        It grows where nothing was used.
+        """
+        if read and used == 0 and self.end >= self.size:
             if self.size >= LONGEST:
                 raise ValueError(f"{self.name} must close its quotes: a record of more than {self.size:,} bytes")
             self._make(2 * self.size)
@@ -85,10 +93,11 @@ class Buffer:
         self.bytes[:left] = self.bytes[used : self.end].copy()
         self.offset += used
         self.end = left
-        while self.end < self.size and not self.last:
+        while read and self.end < self.size and not self.last:
             got = self._read_into(self.bytes.data[self.end : self.size])
             self.end += got
             self.last = got == 0
+            read = not self.eager
         if self.last and self.end and self.bytes[self.end - 1] not in (10, 13):
             self.bytes[self.end] = 10
             self.end += 1
@@ -151,6 +160,7 @@ class TextTable:
 
     kinds: for each column SKIP, NUMBER, WORD or STAMP. places: where its values go: columns of X from 0 on; the label
     is -1, times are -2 and -3. rules: what words are allowed. known: words with codes, by column.
+    no_number: the sentence about a cell that is no number.
     """
 
     def __init__(
@@ -164,7 +174,9 @@ class TextTable:
         delimiter: str,
         marks: Iterable[str],
         arff: bool = False,
+        no_number: str = _NO_NUMBER,
     ) -> None:
+        self.no_number = no_number
         self.name, self.header, self.delimiter = name, list(header), ord(delimiter)
         self.marks = tuple(marks)
         self.quotes = np.array([34, 39, 92, 37, 1] if arff else [34, -1, -1, -1, 0], dtype=np.int64)
@@ -229,8 +241,10 @@ class TextTable:
     ) -> Iterator[tuple[NDArray[Any], NDArray[Any], list[Bad], Mark]]:
         """Give the parsed blocks of a file from a mark (rows, bad rows, byte, line) on, after bytes that are used."""
         rows, bads, _, line = mark
+        read = not buffer.eager  # what an eager buffer has is parsed before it waits for more
         while True:
-            buffer.fill(used)
+            buffer.fill(used, read)
+            read = True
             base = buffer.offset
             for X, extra, bad, (byte, at_line) in self.parse(buffer, 0, line):
                 yield X, extra, bad, (rows, bads, base + byte, at_line)
@@ -265,8 +279,7 @@ class TextTable:
         else:
             rule = int(self.cols[column, 2])
             noun = "a whole number" if what == jit.NOT_WHOLE and rule == jit.WHOLE else "a number"
-            hint = f": if it is text, say nominal=[{name}]"
-            reason = f"{here} must have {noun} in column {name}, as in the first rows, got {got}{hint}"
+            reason = f"{here} {self.no_number.format(noun=noun, name=name, got=got)}"
         wrong = what not in (jit.RAGGED, jit.OPEN_QUOTE, jit.QUOTE, jit.NO_LABEL, jit.NOT_TEXT)
         return Bad(row, line, buffer.text(start, end), reason, column if wrong else -1)
 
@@ -302,7 +315,7 @@ def arrow_type(kind: str) -> Any:
     return {**types, "date": pa.date32(), "time": pa.timestamp("s"), "text": pa.string()}[kind]
 
 
-class Labels:
+class LabelWords:
     """The labels of a text file, as values of one type."""
 
     def __init__(self, kind: str) -> None:
@@ -329,7 +342,7 @@ class Labels:
         return self._array[codes.astype(np.int64)] if len(self._words) else np.empty(0, dtype=np.str_)
 
 
-def chunk_of(X: Any, extra: Any, labels: Labels, times: tuple[int | None, int | None]) -> Chunk:
+def chunk_of(X: Any, extra: Any, labels: LabelWords, times: tuple[int | None, int | None]) -> Chunk:
     """Join features, labels and times to a chunk."""
     found = [None if t is None else np.ascontiguousarray(extra[:, t]) for t in times]
     return Chunk(X, labels.of(extra[:, 0]), None, *found)

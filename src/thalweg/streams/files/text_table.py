@@ -7,7 +7,7 @@ from msgspec import structs
 
 from thalweg.core.schema import Feature, Schema
 from thalweg.streams.files.blocks import Block, BlockStream, Mark
-from thalweg.streams.files.text import TRUE_FALSE, Buffer, Labels, TextTable, chunk_of
+from thalweg.streams.files.text import TRUE_FALSE, Buffer, LabelWords, TextTable, chunk_of
 
 
 class TableStream(BlockStream):
@@ -15,7 +15,7 @@ class TableStream(BlockStream):
 
     _schema: Schema
     _table: TextTable
-    _labels: Labels
+    _labels: LabelWords
     _label_column: int
     _label_kind: str
     _declared: tuple[Any, ...] | None = None

@@ -14,7 +14,7 @@ from thalweg.core.params import whole
 from thalweg.core.protocols import Stream
 from thalweg.core.schema import Schema
 from thalweg.streams.files.arrow import SCHEMA_KEY
-from thalweg.streams.files.csv.csv_stream import MISSING
+from thalweg.streams.files.csv.csv_rows import MISSING
 
 ENDS = (".csv", ".csv.gz", ".parquet", ".arrow", ".arff")
 _ROWS = 8192

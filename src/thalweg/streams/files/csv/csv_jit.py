@@ -38,6 +38,7 @@ from thalweg.streams.files.csv.csv_numbers_jit import named, number, plain, scie
 from thalweg.streams.files.csv.csv_times_jit import stamp
 from thalweg.streams.files.csv.csv_words_jit import (
     CLOSED,
+    FIXED,
     OPEN,
     REAL,
     ROW,
@@ -62,7 +63,7 @@ RAGGED, NOT_NUMBER, UNKNOWN, NO_LABEL, NOT_TEXT, QUOTE, NOT_WHOLE, NOT_STAMP, OP
 _ONE = np.uint64(1)
 _CUT, _FULL = -1, -2  # the block ends within the cell; there is no room for a word
 
-__all__ = ["CLOSED", "OPEN", "REAL", "WHOLE", "parse", "spread", "teach"]
+__all__ = ["CLOSED", "FIXED", "OPEN", "REAL", "WHOLE", "parse", "spread", "teach"]
 
 
 @inlined
@@ -151,6 +152,17 @@ def _leave(r: int, c: int, first: int, stop: int, hard: Whole, at: Whole) -> Non
 
 
 @called
+def _other(i: int, end: int, c: int, tables: tuple[Any, ...], words: Whole) -> tuple[float, bool]:
+    """Read a cell of a numeric column that is no decimal: empty, missing, a word with a value, inf or nan."""
+    if i == end or find(i, end, -1, *tables)[0] >= 0:
+        return np.nan, True
+    w, _ = find(i, end, c, *tables)
+    if w >= 0:
+        return np.float64(words[w, 3]), True
+    return named(i, end)
+
+
+@called
 def _cell(
     i: int,
     base: int,
@@ -207,11 +219,9 @@ def _cell(
             if status == 2 and p == finish:
                 _leave(at[2], c, -1 - (opened - base), i - base, hard, at)
             elif status == 0 or p != finish:
-                v = np.nan
-                if find(begin, finish, -1, *tables)[0] < 0:
-                    v, fine = named(begin, finish)
-                    if not fine:
-                        problem, first, stop = NOT_NUMBER, opened, i
+                v, fine = _other(begin, finish, c, tables, words)
+                if not fine:
+                    problem, first, stop = NOT_NUMBER, opened, i
     else:
         begin = i if blank else i0
         if kind == NUMBER:
@@ -227,11 +237,9 @@ def _cell(
                 finish = i
                 while finish > begin and (peek1(finish - 1) == 32 or peek1(finish - 1) == 9):
                     finish -= 1
-                v = np.nan
-                if finish > begin and find(begin, finish, -1, *tables)[0] < 0:
-                    v, fine = named(begin, finish)
-                    if not fine:
-                        problem, first, stop = NOT_NUMBER, begin, finish
+                v, fine = _other(begin, finish, c, tables, words)
+                if not fine:
+                    problem, first, stop = NOT_NUMBER, begin, finish
         else:
             i = cell_end(i, pattern)
             finish = i
@@ -258,6 +266,8 @@ def _cell(
                 problem, first, stop = UNKNOWN, i0, i
             elif not is_text(begin, finish):
                 problem, first, stop = NOT_TEXT, i0, i
+            elif rule == FIXED:
+                v = np.float64(cols[c, 3])
             elif rule >= WHOLE and not obeys(begin, finish, rule):
                 problem, first, stop = NOT_WHOLE, i0, i
             elif at[6] + ((finish - begin + 7) >> 3) > len(arena):

@@ -1,6 +1,5 @@
 """CSV and TSV files of any size, from a file or from standard input."""
 
-import csv
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -10,11 +9,9 @@ from thalweg.core.schema import Schema
 from thalweg.streams.files.blocks import Block, Mark, check_path
 from thalweg.streams.files.columns import Columns
 from thalweg.streams.files.csv import csv_jit as jit
-from thalweg.streams.files.text import TRUE_FALSE, Buffer, Labels, TextTable, arrow_type, kind_of, open_bytes
+from thalweg.streams.files.csv.csv_rows import MISSING, delimiter_of, read_header
+from thalweg.streams.files.text import TRUE_FALSE, Buffer, LabelWords, TextTable, arrow_type, kind_of, open_bytes
 from thalweg.streams.files.text_table import TableStream
-
-MISSING = ("", "?", "NA", "N/A", "NaN", "nan", "null", "NULL")
-"""What stands for a missing value in a text file."""
 
 
 @final
@@ -68,9 +65,7 @@ class CSVStream(TableStream):
         self._name = self.name = "standard input" if self.path == "-" else Path(self.path).name
         self._given_schema = schema
         self._input: tuple[Any, ...] | None = None
-        stem = self._name.lower()
-        tab = stem.endswith((".tsv", ".tab")) or ".tsv." in stem or ".tab." in stem
-        self._delimiter = delimiter or ("\t" if tab else ",")
+        self._delimiter = delimiter or delimiter_of(self._name)
         with open_bytes(self.path) as file:
             kinds = self._infer(Buffer(file, self._name))
         types = {name: arrow_type(kind) for name, kind in kinds.items()}
@@ -84,8 +79,9 @@ class CSVStream(TableStream):
 
     def _infer(self, buffer: Buffer) -> dict[str, str]:
         """Read the header, and infer from the first block what each column holds."""
-        buffer.fill(0)
-        start = self._read_header(buffer)
+        self._header, start, line = read_header(buffer, self._delimiter)
+        self._marks = tuple(dict.fromkeys(m for m in self.missing if m))
+        self._first = (0, 0, start, line)
         while (few := self._kinds_of_few(buffer, start)) is None:
             buffer.fill(0)
         kinds = few
@@ -138,43 +134,6 @@ class CSVStream(TableStream):
         table.learn({c: TRUE_FALSE for c in range(n) if kinds[c] == "boolean"})
         return table
 
-    def _read_header(self, buffer: Buffer) -> int:
-        data = buffer.bytes[: buffer.end].tobytes()
-        start = 3 if data.startswith(b"\xef\xbb\xbf") else 0
-        if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
-            raise ValueError(f"{self._name} must be UTF-8 text, it is UTF-16: save it as UTF-8")
-        line = 1
-        while data[start : start + 1] in (b"\n", b"\r"):
-            line += 1
-            start += 2 if data[start : start + 2] == b"\r\n" else 1
-        if start >= len(data):
-            raise ValueError(f"{self._name} must have a header and records, it is empty")
-        end, quoted = start, False
-        while end < len(data) and (quoted or data[end] not in b"\r\n"):
-            quoted ^= data[end] == 34
-            end += 1
-        if end == len(data) and not buffer.last:  # a header longer than the block
-            buffer.fill(0)
-            return self._read_header(buffer)
-        if quoted:
-            raise ValueError(f"{self._name} must close its quotes: the header has one without an end")
-        try:
-            text = data[start:end].decode()
-            names = next(csv.reader([text], delimiter=self._delimiter, strict=True))
-        except (UnicodeDecodeError, csv.Error):
-            raise ValueError(f"line {line} of {self._name} must be a header of UTF-8 text, it is not") from None
-        if "\0" in text:
-            raise ValueError(f"line {line} of {self._name} must be a header of text, it has a zero byte")
-        for name in names:
-            if names.count(name) > 1:
-                raise ValueError(f"{self._name} must have columns of different names, {name!r} appears more than once")
-        self._header = names
-        self._marks = tuple(dict.fromkeys(m for m in self.missing if m))
-        line += text.count("\n")
-        end += 2 if data[end : end + 2] == b"\r\n" else 1
-        self._first = (0, 0, end, line + 1)
-        return end
-
     def _lay_out(self, kinds: dict[str, str]) -> None:
         """Give every column its place."""
         n = len(self._header)
@@ -195,7 +154,7 @@ class CSVStream(TableStream):
         kind[c], place[c] = jit.WORD, -1
         held = "text" if self._columns.text_target else kinds[self.target]
         rule[c] = {"whole": jit.WHOLE, "number": jit.REAL, "boolean": jit.CLOSED}.get(held, jit.OPEN)
-        self._labels, self._label_column, self._label_kind = Labels(held), c, held
+        self._labels, self._label_column, self._label_kind = LabelWords(held), c, held
         self._times: list[int | None] = [None, None]
         for k, name in enumerate((self.time, self.label_time)):
             if name is None:

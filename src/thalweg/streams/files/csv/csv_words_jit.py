@@ -20,7 +20,8 @@ from thalweg.streams.files.csv.csv_numbers_jit import number
 Whole = NDArray[np.int64]
 Bits = NDArray[np.uint64]
 
-OPEN, CLOSED, WHOLE, REAL = 0, 1, 2, 3  # rules for words: any, only known ones, whole numbers, numbers
+OPEN, CLOSED, WHOLE, REAL, FIXED = range(5)
+"""Rules for words: any, only known ones, whole numbers, numbers; FIXED: any, but unknown ones share the next code."""
 ROW = 64  # bytes of a row of words
 
 _U = np.uint64

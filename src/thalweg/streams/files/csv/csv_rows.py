@@ -1,0 +1,95 @@
+"""The header of a CSV file, and the rows of a file whose features a model knows already, as soon as they come."""
+
+import csv
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thalweg.core.schema import Schema
+from thalweg.streams.files.csv import csv_jit as jit
+from thalweg.streams.files.quarantine import Bad
+from thalweg.streams.files.text import TRUE_FALSE, Buffer, TextTable, open_bytes
+
+MISSING = ("", "?", "NA", "N/A", "NaN", "nan", "null", "NULL")
+"""What stands for a missing value in a text file."""
+
+
+def delimiter_of(name: str) -> str:
+    """Give what a file of this name has between its values."""
+    name = name.lower()
+    return "\t" if name.endswith((".tsv", ".tab")) or ".tsv." in name or ".tab." in name else ","
+
+
+def read_header(buffer: Buffer, delimiter: str) -> tuple[list[str], int, int]:
+    """Read the names of the columns from the front of a file; give them, and the byte and the line behind them."""
+    while True:
+        buffer.fill(0)
+        data = buffer.bytes[: buffer.end].tobytes()
+        if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
+            raise ValueError(f"{buffer.name} must be UTF-8 text, it is UTF-16: save it as UTF-8")
+        start, line = 3 if data.startswith(b"\xef\xbb\xbf") else 0, 1
+        while data[start : start + 1] in (b"\n", b"\r"):
+            line += 1
+            start += 2 if data[start : start + 2] == b"\r\n" else 1
+        end, quoted = start, False
+        while end < len(data) and (quoted or data[end] not in b"\r\n"):
+            quoted ^= data[end] == 34
+            end += 1
+        if buffer.last or data[end : end + 1] == b"\n" or end + 1 < len(data):  # a line feed may follow a return
+            break
+    if start >= len(data):
+        raise ValueError(f"{buffer.name} must have a header and records, it is empty")
+    if quoted:
+        raise ValueError(f"{buffer.name} must close its quotes: the header has one without an end")
+    try:
+        text = data[start:end].decode()
+        names = next(csv.reader([text], delimiter=delimiter, strict=True))
+    except (UnicodeDecodeError, csv.Error):
+        raise ValueError(f"line {line} of {buffer.name} must be a header of UTF-8 text, it is not") from None
+    if "\0" in text:
+        raise ValueError(f"line {line} of {buffer.name} must be a header of text, it has a zero byte")
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"{buffer.name} must have columns of different names, {twice!r} appears more than once")
+    return names, end + (2 if data[end : end + 2] == b"\r\n" else 1), line + text.count("\n") + 1
+
+
+def known_rows(
+    path: str, name: str, delimiter: str, schema: Schema, check: Callable[[Sequence[str]], Any]
+) -> Iterator[tuple[NDArray[np.float64], list[Bad]]]:
+    """Give the rows of a schema, and the bad records between them, block by block, each as soon as it is there.
+
+    path: a file, or "-" for standard input. name: what messages call it. check: is given the names of the columns, and
+    may refuse them. A feature without a column is missing; a value that its nominal feature does not have gets the
+    code of a value never seen, or, where the feature is closed, makes the record a bad one.
+    """
+    with open_bytes(path) as file:
+        buffer = Buffer(file, name, eager=True)
+        titles, start, line = read_header(buffer, delimiter)
+        check(titles)
+        n = len(titles)
+        kind, place, rule = [jit.SKIP] * n, [0] * n, [jit.OPEN] * n
+        words: dict[int, dict[str, int]] = {}
+        absent = []
+        for f, feature in enumerate(schema.features):
+            if feature.name not in titles:
+                absent.append(f)
+                continue
+            c = titles.index(feature.name)
+            place[c] = f
+            if feature.nominal:
+                kind[c], rule[c] = jit.WORD, jit.FIXED if feature.open else jit.CLOSED
+                words[c] = {str(v): code for code, v in enumerate(feature.values or ())}
+            else:
+                kind[c], words[c] = jit.NUMBER, TRUE_FALSE
+        table = TextTable(
+            name, titles, kind, place, rule, delimiter=delimiter, marks=[m for m in MISSING if m],
+            no_number="must hold a number for feature {name}, got {got}",
+        )  # fmt: skip
+        table.n_features = schema.n_features
+        table.learn(words)
+        for X, _, bad, _ in table.blocks(buffer, (0, 0, 0, line), start):
+            X[:, absent] = np.nan
+            yield X, bad
