@@ -5,13 +5,13 @@ from typing import Any
 import typer
 
 import pages
-from thalweg.cli import app
+from thalweg.cli.app import make_app
 
 
 def page() -> str:
     """All commands, those of a group after it."""
     intro = "`thalweg COMMAND --help` says the same in a terminal."
-    return "\n\n".join(["# Command line", intro, *_commands("thalweg", typer.main.get_command(app))]) + "\n"
+    return "\n\n".join(["# Command line", intro, *_commands("thalweg", typer.main.get_command(make_app()))]) + "\n"
 
 
 def _commands(path: str, command: Any) -> list[str]:

@@ -115,7 +115,7 @@ def test_errors_are_one_line_and_exit_2(run, words, sentence, monkeypatch) -> No
 
 @pytest.mark.parametrize("option", ["--save", "--plot", "--json"])
 def test_a_folder_is_no_file_to_write(run, tmp_path: Path, option: str, monkeypatch) -> None:
-    monkeypatch.setattr("thalweg.cli._progress", lambda quiet: pytest.fail("work began"))
+    monkeypatch.setattr("thalweg.cli.shared.progress", lambda quiet: pytest.fail("work began"))
     (tmp_path / "out.png").mkdir()
     code, out, err = run("run", "majority", "sea", "--limit", 100, option, tmp_path / "out.png")
     assert (code, out, err) == (2, "", f"thalweg: {tmp_path / 'out.png'} must name a file, it is a folder\n")

@@ -6,12 +6,13 @@ import pytest
 from index.test_rule_boxes import hard_rows
 from thalweg import Agrawal, HoeffdingTree, RandomRBF
 from thalweg.index.bitmap import BitmapIndex
-from thalweg.index.choose import KINDS, make_index
+from thalweg.index.choose import make_index
 from thalweg.index.e_tree import ETree
 from thalweg.index.index import RuleIndex
 from thalweg.index.linear import CompiledTrees, LinearRules, LinearTrees
 from thalweg.index.rules import box
 from thalweg.index.sources import rules_of
+from thalweg.registry import INDEXES
 from twins import e_tree as twin_tree
 from twins import rules as twin
 
@@ -109,7 +110,7 @@ def test_votes_of_one_tree_are_the_tree_s():
     stream = RandomRBF(classes=3, seed=1)
     chunk = stream.read(4_000)
     tree = HoeffdingTree(leaf="majority", grace_period=50, tau=0.5).partial_fit(chunk.X, chunk.y)
-    for kind in KINDS:
+    for kind in INDEXES:
         assert np.array_equal(make_index(kind, rules_of(tree)).scores(chunk.X), tree.predict_proba(chunk.X))
 
 

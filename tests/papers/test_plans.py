@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from thalweg.comparison.significance import average_ranks, critical_difference, friedman
-from thalweg.named import make_learner, open_stream
 from thalweg.papers.beside import Beside, published_numbers, read_lines
 from thalweg.papers.claims import judge
 from thalweg.papers.plan import NAMES, SCALES, Claim, PaperTable, read_plan, read_published
+from thalweg.registry.typed import make_learner, open_stream
 from thalweg.streams.datasets.catalogue import DATASETS
 
 EVERY = [(name, scale) for name in NAMES for scale in SCALES]

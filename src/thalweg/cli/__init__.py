@@ -1,8 +1,8 @@
-"""The command line: a skin over the library."""
+"""The command line: a thin skin over the library. Each command has a file; the registry names it."""
 
 
 def main() -> None:
     """Run the command ``thalweg``."""
-    from thalweg.cli.main import main as run
+    from thalweg.cli.app import main as run
 
     run()

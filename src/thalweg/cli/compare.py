@@ -2,31 +2,14 @@
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from typer.core import TyperCommand
+
+from thalweg.cli import shared
 
 if TYPE_CHECKING:
     from thalweg.comparison import Comparison
-
-
-class ManyAfterOn(TyperCommand):
-    """Lets ``--on`` take all words up to the next option."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Write ``--on A B`` as ``--on A --on B``."""
-        words: list[str] = []
-        after_on = False
-        for word in args:
-            if word.startswith("-") and word != "-":
-                after_on = word == "--on"
-                words += [] if after_on else [word]
-            else:
-                words += ["--on", word] if after_on else [word]
-        if args and args[-1] == "--on":
-            words.append("--on")  # with nothing after it: let the parser say so
-        return super().parse_args(ctx, words)
 
 
 def compare(
@@ -38,7 +21,7 @@ def compare(
     on: Annotated[list[str], typer.Option(help="Streams: names, name(parameter=value), files.", metavar="STREAM...")],
     seeds: Annotated[str, typer.Option(help="How many seeds (1, 2, …), or which: 3,5,7.")] = "1",
     limit: Annotated[int | None, typer.Option(help="Rows of each run (an endless stream: 100,000).", min=1)] = None,
-    jobs: Annotated[int, typer.Option(help="Runs at a time, each in a process with one thread.", min=1)] = 1,
+    jobs: shared.Jobs = 1,
     out: Annotated[Path, typer.Option(help="Folder for finished runs and for the report.")] = Path("comparison"),
     target: Annotated[str | None, typer.Option(help="The column to predict, where a stream is a file.")] = None,
     window: Annotated[int | None, typer.Option(help="Rows of the sliding window for metrics.", min=1)] = None,
@@ -46,7 +29,7 @@ def compare(
     control: Annotated[
         str | None, typer.Option(help="Compare all others with this learner, and not with each other.")
     ] = None,
-    fresh: Annotated[bool, typer.Option("--fresh", help="Run all again, also what is done.")] = False,
+    fresh: shared.Fresh = False,
 ) -> None:  # fmt: skip
     """Compare learners on streams; stopped at any time, the same command goes on from there."""
     from rich.console import Console

@@ -1,19 +1,18 @@
-"""What ``thalweg demo`` shows: a stream whose concept changes three times, and learners side by side."""
+"""The command ``thalweg demo``: a stream whose concept changes three times, and learners side by side."""
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from thalweg import registry
-from thalweg.active.avu import AVU
-from thalweg.active.learner import ActiveLearner
-from thalweg.evaluate.prequential import prequential
-from thalweg.streams.drift import DriftStream
-from thalweg.streams.generators.agrawal import Agrawal
+import typer
+
+from thalweg.cli import shared
+from thalweg.registry.typed import make_learner
 
 if TYPE_CHECKING:
     from thalweg.evaluate.prequential import Progress
     from thalweg.evaluate.result import Result
+    from thalweg.streams.drift import DriftStream
 
 LEARNERS = {
     "majority": "majority",
@@ -22,14 +21,33 @@ LEARNERS = {
     "leveraging-bagging": "leveraging-bagging(size=10)",
     "arf": "arf(size=10)",
     "sdf": "sdf(size=5)",
-    "sdf, 70 % of labels": "sdf(size=5)",
+    "sdf, 70 % of labels": "sdf(size=5)@0.7",
 }
 FUNCTIONS = (3, 4, 1, 7)
 """Of the AGRAWAL stream, one after the other."""
 
 
-def drifting_stream(rows: int, seed: int) -> DriftStream:
+def demo(
+    rows: Annotated[int, typer.Option(help="Length of the stream.", min=1000)] = 100_000,
+    folder: Annotated[Path, typer.Option(help="Where to write the picture and the page.")] = Path(),
+    seed: Annotated[int, typer.Option(help="Seed of the stream.", min=0)] = 1,
+) -> None:
+    """Learn a drifting stream with several learners: progress, a table, a picture and a page."""
+    from thalweg.show.tables import side_by_side
+
+    shared.check_paths(folder / "thalweg-demo.html", plot=folder / "thalweg-demo.png")
+    with shared.progress(quiet=False) as watch:
+        results = run_demo(rows, seed, watch)
+    shared.show_on_terminal(side_by_side(results, metrics=("accuracy", "kappa", "auc")))
+    for path in write_demo(results, folder, f"thalweg demo --rows {rows} --seed {seed}"):
+        print(f"written: {path}")
+
+
+def drifting_stream(rows: int, seed: int) -> "DriftStream":
     """Loan applications whose rule changes at a quarter, a half and three quarters of the stream."""
+    from thalweg.streams.drift import DriftStream
+    from thalweg.streams.generators.agrawal import Agrawal
+
     quarter = rows // 4
     concepts = [Agrawal(function=f, seed=seed + i) for i, f in enumerate(FUNCTIONS)]
     stream: Any = concepts[-1]
@@ -40,23 +58,17 @@ def drifting_stream(rows: int, seed: int) -> DriftStream:
 
 def run_demo(rows: int, seed: int, watch: "Callable[[str], Callable[[Progress], None]]") -> "list[Result]":
     """Run every learner of the demo over the same stream."""
+    from thalweg.evaluate.prequential import prequential
+
     results = []
     for name, text in LEARNERS.items():
-        learner = registry.make("learner", text, registry.LEARNERS)
-        if "70 %" in name:
-            learner = ActiveLearner(learner=learner, strategy=AVU(budget=0.7))
         results.append(
             prequential(
-                drifting_stream(rows, seed),
-                learner,
-                limit=rows,
-                every=max(500, rows // 200),
-                window=max(500, rows // 100),
-                on_progress=watch(name),
-                name=name,
+                drifting_stream(rows, seed), make_learner(text), limit=rows, every=max(500, rows // 200),
+                window=max(500, rows // 100), on_progress=watch(name), name=name,
                 stream_name="AGRAWAL with three drifts",
             )
-        )
+        )  # fmt: skip
     return results
 
 

@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 
 from thalweg.core import params
-from thalweg.index.choose import KINDS, bitmap_bytes, suits
+from thalweg.index.choose import bitmap_bytes, suits
 from thalweg.index.rules import Floats, Rules
 from thalweg.index.sources import rules_of
 from thalweg.learners.chunks.chunk_ensemble import ChunkEnsemble
+from thalweg.registry import INDEXES
 
 MAX_BYTES = 67_108_864
 _MANY, _FEW, _ROUNDS = 1_000, 100, 3
@@ -86,18 +87,18 @@ def describe_index(model: Any, kind: str = "auto", *, max_bytes: int = MAX_BYTES
     >>> describe_index(HoeffdingTree().partial_fit(chunk.X, chunk.y)).chosen
     'linear-rules'
     """
-    params.choice("kind", kind, ("auto", *KINDS))
+    params.choice("kind", kind, ("auto", *INDEXES))
     members = model.rules if isinstance(model, ChunkEnsemble) else rules_of(model)
     if not members:
         raise ValueError("model must have a tree, got one that waits for its first chunk to be full")
     rules = sum(map(len, members))
     X = draw_records(members, _MANY)
     lines = []
-    for name in KINDS if kind == "auto" else (kind,):
+    for name in INDEXES if kind == "auto" else (kind,):
         if name == "bitmap" and bitmap_bytes(members) > max_bytes:
             lines.append(Line(name, bitmap_bytes(members)))
             continue
-        index = KINDS[name]().insert_all(members)
+        index = INDEXES[name].make().insert_all(members)
         lines.append(Line(name, index.nbytes, *_times(index.scores, X)))
     if kind == "auto" and hasattr(model, "compile") and not isinstance(model, ChunkEnsemble):
         frozen = model.compile()  # says more than its rules do: leaves that answer by naive Bayes

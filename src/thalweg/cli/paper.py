@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from thalweg.cli import shared
+
 if TYPE_CHECKING:
     from thalweg.papers.plan import PaperTable
 
@@ -20,8 +22,8 @@ def paper(
     out: Annotated[
         Path | None, typer.Option(help="Folder for finished runs and for the report (by default NAME-SCALE).")
     ] = None,
-    jobs: Annotated[int, typer.Option(help="Runs at a time, each in a process with one thread.", min=1)] = 1,
-    fresh: Annotated[bool, typer.Option("--fresh", help="Run all again, also what is done.")] = False,
+    jobs: shared.Jobs = 1,
+    fresh: shared.Fresh = False,
 ) -> None:
     """Run a paper's experiment, and put what it published beside ours; stopped, the same command goes on from there."""
     from rich.console import Console

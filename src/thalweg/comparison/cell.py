@@ -9,7 +9,7 @@ from typing import Any, final
 from thalweg import __version__
 from thalweg.core.names import parse
 from thalweg.evaluate.result import Result
-from thalweg.named import ENDLESS, is_endless, is_file, make_learner, open_stream, split_budget
+from thalweg.registry.typed import ENDLESS, is_endless, is_file, make_learner, open_stream, split_budget
 
 REPORTS = 100
 """So many points has the curve of a run whose length is known."""

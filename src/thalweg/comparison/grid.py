@@ -12,8 +12,8 @@ from thalweg.comparison.store import Store
 from thalweg.comparison.workers import Event, run_cells
 from thalweg.core import params
 from thalweg.core.names import parse
-from thalweg.named import is_file, learner_takes_seed, make_learner, open_stream, stream_takes_seed
 from thalweg.registry import METRICS
+from thalweg.registry.typed import is_file, learner_takes_seed, make_learner, open_stream, stream_takes_seed
 
 CELLS = "cells.sqlite"
 """The file of finished cells, in the folder of a comparison."""

@@ -2,8 +2,6 @@
 
 import ast
 import re
-from collections.abc import Mapping
-from importlib import import_module
 from typing import Any
 
 from thalweg.core.params import shown
@@ -42,21 +40,3 @@ def _value(source: str, node: ast.expr) -> Any:
         if not re.fullmatch(r"[^\W\d][\w.+-]*(\(.*\))?", text, re.DOTALL):
             raise
         return text
-
-
-def make_named(argument: str, text: str, homes: Mapping[str, str], example: str, **own: Any) -> Any:
-    """Make what ``name(parameter=value)`` says, for an argument that takes such texts.
-
-    homes: where each name's class lies, as ``module:class``. own: parameters that are set whatever the text says.
-    """
-    try:
-        name, given = parse(text)
-    except ValueError as error:
-        raise ValueError(f"{argument} must read like {example}: {error}") from None
-    if name not in homes:
-        raise ValueError(f"{argument} must be one of {', '.join(homes)}, or such an object, got {shown(text)}")
-    module, _, cls = homes[name].partition(":")
-    try:
-        return getattr(import_module(module), cls)(**given | own)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"{argument} {shown(text)} cannot be made: {error}") from None

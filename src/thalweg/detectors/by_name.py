@@ -2,15 +2,9 @@
 
 from typing import Any
 
-from thalweg.core.names import make_named
 from thalweg.core.params import shown
 from thalweg.detectors.detector import Detector
-
-HOMES = {
-    "adwin": "thalweg.detectors.adwin:ADWIN", "ddm": "thalweg.detectors.ddm:DDM", "eddm": "thalweg.detectors.eddm:EDDM",
-    "hddm-a": "thalweg.detectors.hddm_a:HDDMA", "hddm-w": "thalweg.detectors.hddm_w:HDDMW",
-    "page-hinkley": "thalweg.detectors.page_hinkley:PageHinkley", "kswin": "thalweg.detectors.kswin:KSWIN",
-}  # fmt: skip
+from thalweg.registry import DETECTORS, make_part
 
 
 def make_detector(argument: str, value: Any) -> Detector | None:
@@ -25,5 +19,5 @@ def make_detector(argument: str, value: Any) -> Detector | None:
         return type(value)(**value.get_params())
     if not isinstance(value, str):
         raise TypeError(f"{argument} must be a detector or its name, got {shown(value)}")
-    made: Detector = make_named(argument, value, HOMES, "adwin or adwin(delta=0.01)")
+    made: Detector = make_part(argument, value, DETECTORS, "adwin or adwin(delta=0.01)")
     return made

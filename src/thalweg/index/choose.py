@@ -7,19 +7,10 @@ from typing import Any
 import numpy as np
 
 from thalweg.core import params
-from thalweg.index.bitmap import BitmapIndex
-from thalweg.index.e_tree import ETree
 from thalweg.index.index import Index
-from thalweg.index.linear import CompiledTrees, LinearRules, LinearTrees
 from thalweg.index.rules import Rules
+from thalweg.registry import INDEXES
 
-KINDS: dict[str, type[Index]] = {
-    "linear-rules": LinearRules,
-    "linear-trees": LinearTrees,
-    "e-tree": ETree,
-    "bitmap": BitmapIndex,
-    "compiled-trees": CompiledTrees,
-}
 _FEW, _BATCH, _TIMED = 256, 1_000, 200
 
 
@@ -44,12 +35,12 @@ def make_index(
     >>> type(index).__name__, index.reason
     ('LinearRules', '1 rule: fewer than 256 are looked at one by one')
     """
-    params.choice("kind", kind, ("auto", *KINDS))
+    params.choice("kind", kind, ("auto", *INDEXES))
     params.whole("rows", rows, least=1)
     params.whole("max_bytes", max_bytes, least=1)
     members = list(ensemble)
     if kind != "auto":
-        index = KINDS[kind](**chosen).insert_all(members)
+        index: Index = INDEXES[kind].make(**chosen).insert_all(members)
         index.reason = "asked for"
         return index
     if chosen:
@@ -57,7 +48,7 @@ def make_index(
     if sample is not None and members:
         return _fastest(members, np.asarray(sample, dtype=np.float64)[:_TIMED], max_bytes)
     name, reason = suits(members, int(rows), int(max_bytes))
-    index = KINDS[name]().insert_all(members)
+    index = INDEXES[name].make().insert_all(members)
     index.reason = reason
     return index
 
@@ -91,14 +82,14 @@ def bitmap_bytes(members: list[Rules]) -> int:
 
 def _fastest(members: list[Rules], X: Any, max_bytes: int) -> Index:
     trees = all(rules.nodes is not None for rules in members)
-    names = [name for name, cls in KINDS.items() if trees or not cls.needs_trees]
+    names = [name for name, entry in INDEXES.items() if trees or not entry.cls.needs_trees]
     if bitmap_bytes(members) > max_bytes:
         names.remove("bitmap")
     if sum(map(len, members)) > 50 * _FEW and len(names) > 2:
         names.remove("linear-rules")
     timed = {}
     for name in names:
-        index = KINDS[name]().insert_all(members)
+        index: Index = INDEXES[name].make().insert_all(members)
         index.scores(X[:1])
         begin = time.perf_counter()
         index.scores(X)

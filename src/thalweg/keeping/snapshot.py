@@ -110,7 +110,12 @@ def _make(header: Any, cls: type[Any] | None) -> Any:
     elif module.partition(".")[0] == "thalweg":
         kind = registry.find_class(name)
     else:
-        raise ValueError(f"it holds a {name} from {module!r}: pass your class with load(path, cls={name})")
+        try:
+            kind = registry.find_class(qualname, module)
+        except ValueError:
+            raise ValueError(
+                f"it holds a {name} from {module!r}: pass your class with load(path, cls={name}), or register it"
+            ) from None
     given = {key: _from_json(value) for key, value in header["params"].items()}
     return kind(**(_in_todays_words(kind, given) if cls is None else given))
 

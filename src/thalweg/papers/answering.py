@@ -8,7 +8,7 @@ from functools import lru_cache
 from statistics import median
 from typing import Any
 
-from thalweg.named import make_learner, open_stream
+from thalweg.registry.typed import make_learner, open_stream
 
 BATCH, TIMES = 1_000, 5
 

@@ -2,16 +2,9 @@
 
 from typing import Any
 
-from thalweg.core.names import make_named
 from thalweg.core.params import shown
 from thalweg.projections.projection import Projection
-
-_HOME = "thalweg.projections.random_matrices"
-HOMES = {
-    "gaussian": f"{_HOME}:GaussianProjection", "bernoulli": f"{_HOME}:BernoulliProjection",
-    "very-sparse": f"{_HOME}:VerySparseProjection", "fourier": f"{_HOME}:FourierProjection",
-    "hash": f"{_HOME}:HashProjection", "pca": "thalweg.projections.pca:PCAProjection",
-}  # fmt: skip
+from thalweg.registry import PROJECTIONS, make_part
 
 
 def make_projection(argument: str, value: Any, **own: Any) -> Projection:
@@ -26,5 +19,5 @@ def make_projection(argument: str, value: Any, **own: Any) -> Projection:
         return type(value)(**value.get_params() | own)
     if not isinstance(value, str):
         raise TypeError(f"{argument} must be a projection or its name, got {shown(value)}")
-    made: Projection = make_named(argument, value, HOMES, "gaussian or gaussian(p=40)", **own)
+    made: Projection = make_part(argument, value, PROJECTIONS, "gaussian or gaussian(p=40)", **own)
     return made

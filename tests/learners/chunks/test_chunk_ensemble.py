@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from thalweg import SEA, Agrawal, ChunkEnsemble, HyperCube, load, registry, save
-from thalweg.index.choose import KINDS
+from thalweg.registry import INDEXES
 
 
 def agrawal(n=3_000, seed=1):
@@ -92,7 +92,7 @@ def test_names_are_the_papers():
         assert (learner.size, learner.index, learner.chunk, learner.votes) == (size, index, 10_000, "hard")
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", INDEXES)
 def test_a_frozen_ensemble_can_be_saved(kind, tmp_path):
     X, y, schema = agrawal(1_000)
     learner = ChunkEnsemble(size=3, chunk=300, index=kind).declare(schema).partial_fit(X, y)

@@ -14,13 +14,14 @@ from thalweg.core.names import parse
 from thalweg.core.protocols import State
 from thalweg.core.schema import Schema
 from thalweg.frozen.frozen_forest import Frozen
-from thalweg.index.choose import KINDS, suits
+from thalweg.index.choose import suits
 from thalweg.index.e_tree import ETree
 from thalweg.index.index import Index
 from thalweg.index.rules import Rules
 from thalweg.learners.chunks.chunk_tree import ChunkTree, grow_tree, sklearn_tree
 from thalweg.learners.chunks.target import Target, weight_of
 from thalweg.pool.tables_jit import LEAF, NODE
+from thalweg.registry import INDEXES
 
 WEIGHTS = ("equal", "accuracy", "decay")
 VOTES = ("soft", "hard")
@@ -299,7 +300,7 @@ class ChunkEnsemble(Classifier):
         """
         if not self._started or self._schema is None:
             raise ValueError("the ensemble has not seen a row yet: nothing to compile")
-        kind = next(name for name, cls in KINDS.items() if type(self._index) is cls)
+        kind = next(name for name, entry in INDEXES.items() if type(self._index) is entry.cls)
         return FrozenEnsemble.of(kind, self._index, self._target, self._labels, self._schema)
 
     # -- tables -------------------------------------------------------------------------------------------------------
@@ -381,10 +382,10 @@ class FrozenEnsemble(Frozen):
     """
 
     def __init__(self, *, kind: str = "linear-rules") -> None:
-        params.choice("kind", kind, KINDS)
+        params.choice("kind", kind, INDEXES)
         super().__init__()
         self.kind = kind
-        self._take(KINDS[kind](), Target())
+        self._take(INDEXES[kind].make(), Target())
 
     def _take(self, index: Index, target: Target) -> None:
         self._index, self._target = index, target
@@ -423,7 +424,7 @@ class FrozenEnsemble(Frozen):
         return tables | {"target": np.array([self._target.code], dtype=np.int64)}
 
     def _adopt(self, state: Mapping[str, NDArray[Any]], labels: Labels, schema: Schema | None) -> None:
-        index: Index = KINDS[self.kind]()
+        index: Index = INDEXES[self.kind].make()
         own = {name.removeprefix("index."): table for name, table in state.items() if name.startswith("index.")}
         if self.kind == "e-tree" and "head" in own and own["head"].shape == (5,):
             most, least = own["head"][3:].tolist()
@@ -457,16 +458,16 @@ def _rules(trees: list[ChunkTree], schema: Schema | None) -> list[Rules]:
 def _new_index(text: str, suiting: str) -> Index:
     """Make an empty index of the kind that ``index`` says. suiting: what "auto" stands for now."""
     if text == "auto":
-        return KINDS[suiting]()
-    options = ("auto", *KINDS)
+        return INDEXES[suiting].make()  # type: ignore[no-any-return]
+    options = ("auto", *INDEXES)
     try:
         name, given = parse(text)
     except ValueError:
         name, given = "", {}
-    if name not in KINDS:
+    if name not in INDEXES:
         raise ValueError(f"index must be one of {', '.join(map(repr, options))}, got {params.shown(text)}")
     try:
-        return KINDS[name](**given)
+        return INDEXES[name].make(**given)  # type: ignore[no-any-return]
     except (TypeError, ValueError) as error:
         raise ValueError(f"index {params.shown(text)} cannot be made: {error}") from None
 

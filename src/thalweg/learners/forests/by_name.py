@@ -2,17 +2,9 @@
 
 from typing import Any
 
-from thalweg.core.names import make_named
 from thalweg.core.params import shown
 from thalweg.learners.forests.forest import Forest
-
-HOMES = {
-    "arf": "thalweg.learners.forests.arf:AdaptiveRandomForest",
-    "srp": "thalweg.learners.forests.srp:StreamingRandomPatches",
-    "online-bagging": "thalweg.learners.forests.bagging:OnlineBagging",
-    "leveraging-bagging": "thalweg.learners.forests.leveraging:LeveragingBagging",
-    "smooth-boost": "thalweg.learners.forests.smooth_boost:OnlineSmoothBoost",
-}  # fmt: skip
+from thalweg.registry import LEARNERS, make_part
 
 
 def make_forest(argument: str, value: Any, **own: Any) -> Forest:
@@ -27,5 +19,7 @@ def make_forest(argument: str, value: Any, **own: Any) -> Forest:
         return type(value)(**value.get_params(deep=False) | own)
     if not isinstance(value, str):
         raise TypeError(f"{argument} must hold forests or their names, got {shown(value)}")
-    made: Forest = make_named(argument, value, HOMES, "arf or arf(subspace=0.6)", **own)
+    made = make_part(argument, value, LEARNERS.of("Forests"), "arf or arf(subspace=0.6)", **own)
+    if not isinstance(made, Forest):
+        raise TypeError(f"{argument} must hold forests or their names, got {shown(value)}")
     return made

@@ -3,8 +3,13 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from thalweg import registry
 from thalweg.core.names import parse
+from thalweg.registry.entry import Format
+from thalweg.registry.finding import find, make, parameters
+from thalweg.registry.learners import LEARNERS
+from thalweg.registry.parts import STRATEGIES
+from thalweg.registry.public import OTHERS
+from thalweg.registry.streams import DATASETS, FORMATS, PAPERS, STREAMS, format_of
 
 if TYPE_CHECKING:
     from thalweg.core.classifier import Classifier
@@ -27,13 +32,17 @@ def make_learner(text: str, *, seed: int | None = None, **chosen: Any) -> "Class
     spec, budget = split_budget(text)
     if seed is not None and learner_takes_seed(spec):
         chosen = {"seed": seed, **chosen}
-    learner: Classifier = registry.make("learner", spec, registry.LEARNERS, **chosen)
+    learner: Classifier = make("learner", spec, LEARNERS, **chosen)
     if budget is None:
         return learner
-    from thalweg.active.learner import ActiveLearner
+    return asking(learner, "avu", budget)
 
-    strategy = registry.make("strategy", "avu", registry.STRATEGIES, budget=budget)
-    return ActiveLearner(learner=learner, strategy=strategy)
+
+def asking(learner: "Classifier", strategy: str, budget: float) -> "Classifier":
+    """Let a learner ask for a share of the labels, by a strategy's name."""
+    chosen = make("strategy", strategy, STRATEGIES, budget=budget)
+    made: Classifier = OTHERS["ActiveLearner"].make(learner=learner, strategy=chosen)
+    return made
 
 
 def split_budget(text: str) -> tuple[str, float | None]:
@@ -54,8 +63,7 @@ def split_budget(text: str) -> tuple[str, float | None]:
 def learner_takes_seed(text: str) -> bool:
     """Does a seed change this learner? Not where it draws no random numbers, nor where the text sets the seed."""
     name, given = parse(split_budget(text)[0])
-    entry = registry.find("learner", name, registry.LEARNERS)
-    return "seed" not in given and "seed" in registry.parameters(entry.cls)
+    return "seed" not in given and "seed" in parameters(find("learner", name, LEARNERS).cls)
 
 
 def stream_takes_seed(text: str) -> bool:
@@ -63,12 +71,12 @@ def stream_takes_seed(text: str) -> bool:
     if is_file(text):
         return False
     name, given = parse(text)
-    return name in {**registry.STREAMS, **registry.PAPERS} and "seed" not in given
+    return (name in STREAMS or name in PAPERS) and "seed" not in given
 
 
 def is_file(text: str) -> bool:
     """Does this name a file, and no stream of the registry?"""
-    return text not in _known() and (Path(text).is_file() or bool(_suffixes(text)))
+    return not _is_known(text) and (Path(text).is_file() or bool(_formats(text)))
 
 
 def open_stream(text: str, *, seed: int | None = None, target: str | None = None, **columns: Any) -> "Stream":
@@ -79,22 +87,20 @@ def open_stream(text: str, *, seed: int | None = None, target: str | None = None
     >>> open_stream("agrawal(function=3)", seed=5)
     Agrawal(function=3, seed=5)
     """
-    from thalweg.streams.datasets.loading import DATASETS, load_dataset
-    from thalweg.streams.files.opening import open_file
-
     if text[:1] == "-" or target is not None or is_file(text):
         if target is None and text[:1] != "-" and not Path(text).exists():
             raise FileNotFoundError(f"{text} does not exist")
-        if target is None and not _suffixes(text) & {".libsvm", ".svm", ".npz"}:
+        if target is None and any(f.target is None for f in _formats(text) or [FORMATS["csv"]]):
             where = "standard input" if text[:1] == "-" else text
             raise ValueError(f"--target must name the column of {where} to predict")
-        return open_file(text, target=target, **{name: given for name, given in columns.items() if given})
+        options = {name: given for name, given in columns.items() if given}
+        return OTHERS["open_file"].cls(text, target=target, **options)  # type: ignore[no-any-return]
     name, given = parse(text)
-    registry.find("stream", name, _known())
+    entry = find("stream", name, {**STREAMS, **PAPERS, **DATASETS})
     if name in DATASETS:
-        return load_dataset(name, **given)
+        return entry.make(**given)  # type: ignore[no-any-return]
     more = {} if seed is None or "seed" in given else {"seed": seed}
-    return registry.make("stream", text, {**registry.STREAMS, **registry.PAPERS}, **more)  # type: ignore[no-any-return]
+    return make("stream", text, {**STREAMS, **PAPERS}, **more)  # type: ignore[no-any-return]
 
 
 def is_endless(stream: "Stream") -> bool:
@@ -102,14 +108,11 @@ def is_endless(stream: "Stream") -> bool:
     return bool(getattr(stream, "endless", False))
 
 
-def _known() -> dict[str, registry.Entry]:
-    from thalweg.streams.datasets.loading import DATASETS
-
-    data = {name: registry.Entry("", d.line) for name, d in DATASETS.items()}
-    return {**registry.STREAMS, **registry.PAPERS, **data}
+def _is_known(text: str) -> bool:
+    return text in STREAMS or text in PAPERS or text in DATASETS
 
 
-def _suffixes(text: str) -> set[str]:
-    from thalweg.streams.files.opening import KINDS
-
-    return {s.lower() for s in Path(text).suffixes} & set(KINDS)
+def _formats(text: str) -> list[Format]:
+    """Give the formats that the endings of a name speak of."""
+    found = (format_of(suffix.lower()) for suffix in Path(text).suffixes)
+    return [known for known in found if known is not None]

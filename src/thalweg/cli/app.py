@@ -1,0 +1,80 @@
+"""All commands together, and what happens when one of them goes wrong."""
+
+import io
+import sys
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperCommand
+
+from thalweg import __version__
+from thalweg.cli.shared import fail
+from thalweg.registry import COMMANDS
+
+# What typer raises for a wrong command line; its home differs between versions of typer.
+_USAGE: Any = next(c for c in typer.BadParameter.__mro__ if c.__name__ == "ClickException")
+
+
+class Command(TyperCommand):
+    """A command whose option with a metavar like ``STREAM...`` takes all words up to the next option."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Write ``--on A B`` as ``--on A --on B``."""
+        greedy = {name for p in self.params if (p.metavar or "").endswith("...") for name in p.opts if name[:1] == "-"}
+        words: list[str] = []
+        option = ""
+        for word in args:
+            if word.startswith("-") and word != "-":
+                option = word if word in greedy else ""
+                words += [] if option else [word]
+            else:
+                words += [option, word] if option else [word]
+        if args and args[-1] in greedy:
+            words.append(args[-1])  # with nothing after it: let the parser say so
+        return super().parse_args(ctx, words)
+
+
+def about(
+    context: typer.Context, version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False
+) -> None:
+    """Classify data streams that change while they are being learned."""
+    if version:
+        print(__version__)
+        raise typer.Exit
+    if context.invoked_subcommand is None:
+        print(context.get_help())
+
+
+def make_app() -> typer.Typer:
+    """Put the registered commands together."""
+    app = typer.Typer(
+        name="thalweg",
+        help="Classify data streams that change while they are being learned.",
+        no_args_is_help=False,
+        add_completion=False,
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    app.callback(invoke_without_command=True)(about)
+    for name, entry in COMMANDS.items():
+        command = entry.cls
+        if isinstance(command, typer.Typer):
+            app.add_typer(command, name=name)
+        else:
+            app.command(name, cls=Command)(command)
+    return app
+
+
+def main() -> None:
+    """Run a command. Whatever goes wrong is one line on standard error, and exit code 2."""
+    if isinstance(sys.stdout, io.TextIOWrapper):  # what this terminal cannot show must not end a long run
+        sys.stdout.reconfigure(errors="replace")
+    try:
+        code = make_app()(standalone_mode=False)
+    except _USAGE as error:
+        fail(error.format_message())
+    except (KeyboardInterrupt, typer.Abort):
+        fail("interrupted", code=130)
+    except (ValueError, TypeError, OSError, ImportError) as error:
+        fail(str(error))
+    sys.exit(code if isinstance(code, int) else 0)

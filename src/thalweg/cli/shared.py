@@ -1,0 +1,134 @@
+"""What the commands share: options, files that can be written, progress, and where sentences go."""
+
+import io
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+
+import typer
+
+from thalweg.core import params
+from thalweg.registry.typed import ENDLESS, is_endless, open_stream
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from thalweg.core.protocols import Stream
+    from thalweg.evaluate.prequential import Progress
+
+STREAM = "A stream's name, name(parameter=value), a file, or - (standard input; see --format)."
+StreamName = Annotated[str, typer.Argument(help=STREAM)]
+Limit = Annotated[
+    int | None, typer.Option(help=f"Stop after so many rows (an endless stream: {ENDLESS:,} by default).", min=0)
+]
+StreamSeed = Annotated[int | None, typer.Option(help="Seed of a generated stream.", min=0)]
+Target = Annotated[str | None, typer.Option(help="The column to predict, when the stream is a file.")]
+Format = Annotated[str | None, typer.Option(help="What standard input holds: csv (by default), tsv or jsonl.")]
+Drop = Annotated[list[str] | None, typer.Option(help="A column of the file to leave out.")]
+Nominal = Annotated[list[str] | None, typer.Option(help="A column of numbers that are names, not amounts.")]
+Jobs = Annotated[int, typer.Option(help="Runs at a time, each in a process with one thread.", min=1)]
+Fresh = Annotated[bool, typer.Option("--fresh", help="Run all again, also what is done.")]
+
+
+def fail(message: str, code: int = 2) -> NoReturn:
+    """End with one line on standard error."""
+    print(f"thalweg: {' '.join(message.split())}", file=sys.stderr)
+    sys.exit(code)
+
+
+def input_name(stream: str, format: str | None) -> str:
+    """Say what standard input holds as ``open_file`` reads it: -, -.tsv, -.jsonl."""
+    if format is None:
+        return stream
+    if stream != "-":
+        raise ValueError(f"--format says what standard input (-) holds, got the stream {stream!r}")
+    params.choice("--format", format, ("csv", "tsv", "jsonl"))
+    return f"-.{format}"
+
+
+def open_source(
+    stream: str, format: str | None, seed: int | None, target: str | None,
+    drop: list[str] | None = None, nominal: list[str] | None = None,
+) -> "Stream":  # fmt: skip
+    """Open the stream that a command line names."""
+    name = input_name(stream, format)
+    return open_stream(name, seed=seed, target=target, drop=tuple(drop or ()), nominal=tuple(nominal or ()))
+
+
+def rows_to_read(limit: int | None, source: "Stream") -> int | None:
+    """Give the limit; an endless stream has one where none is named."""
+    return ENDLESS if limit is None and is_endless(source) else limit
+
+
+def check_paths(*paths: Path | str | None, plot: Path | None = None) -> None:
+    """Refuse a place that cannot be written to before any work is done, not after."""
+    if plot is not None:
+        from thalweg.show.figure import check_path
+
+        check_path(plot)
+    for path in [Path(path) for path in (*paths, plot) if path]:
+        if not path.parent.is_dir():
+            raise ValueError(f"{path} must lie in a folder that exists")
+        if not os.access(path.parent, os.W_OK):
+            raise ValueError(f"{path} must lie in a folder that can be written to")
+        if path.is_dir():
+            raise ValueError(f"{path} must name a file, it is a folder")
+
+
+def standard_output_is_data() -> None:
+    """Write UTF-8, as to a file: no letter of a label is lost."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(encoding="utf-8", errors="strict")
+
+
+@contextmanager
+def progress(quiet: bool) -> "Iterator[Callable[[str], Callable[[Progress], None]]]":
+    """Show a bar for each run on the terminal: rows done and accuracy over the window."""
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import Progress as Bars
+
+    console = errors()
+    bars = Bars(
+        TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
+        TextColumn("{task.fields[note]}"), console=console, transient=quiet, disable=not console.is_terminal,
+    )  # fmt: skip
+
+    def watch(name: str) -> "Callable[[Progress], None]":
+        task = bars.add_task(name, total=None, note="")
+
+        def on_progress(now: "Progress") -> None:
+            note = "compiling, once" if now.stage == "compiling" else f"accuracy {now.accuracy:.1%}"
+            bars.update(task, completed=now.rows, total=now.total, note=note)
+
+        return on_progress
+
+    with bars:
+        yield watch
+
+
+@contextmanager
+def bar(name: str, total: int | None, transient: bool = False) -> "Iterator[Callable[[int], None]]":
+    """Show one bar on the terminal; give the function that moves it."""
+    from rich.progress import Progress as Bars
+
+    console = errors()
+    with Bars(console=console, disable=not console.is_terminal, transient=transient) as bars:
+        task = bars.add_task(name, total=total)
+        yield lambda done: bars.update(task, completed=done)
+
+
+def errors() -> "Console":
+    """Give the terminal behind standard error."""
+    from rich.console import Console
+
+    return Console(stderr=True)
+
+
+def show_on_terminal(what: Any) -> None:
+    """Print to standard output what knows how to show itself."""
+    from rich.console import Console
+
+    Console().print(what)

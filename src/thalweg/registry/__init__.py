@@ -1,0 +1,19 @@
+"""The one table of names: learners, streams, detectors, strategies, projections, indexes, metrics, formats, commands.
+
+A name is written down here and nowhere else. The public names of ``thalweg``, the command line, snapshots, the site and
+the contract tests follow from it. It holds text only: a file is loaded when its name is used.
+"""
+
+from thalweg.registry.entry import Entry, Format, Metric, Table
+from thalweg.registry.finding import TABLES, find, find_class, make, make_part, parameters, public, register
+from thalweg.registry.learners import LEARNERS
+from thalweg.registry.metrics import METRICS, metric
+from thalweg.registry.parts import DETECTORS, INDEXES, PROJECTIONS, STRATEGIES
+from thalweg.registry.public import COMMANDS, OTHERS
+from thalweg.registry.streams import DATASETS, FORMATS, PAPERS, STREAMS, format_of
+
+__all__ = [
+    "COMMANDS", "DATASETS", "DETECTORS", "FORMATS", "INDEXES", "LEARNERS", "METRICS", "OTHERS", "PAPERS",
+    "PROJECTIONS", "STRATEGIES", "STREAMS", "TABLES", "Entry", "Format", "Metric", "Table", "find", "find_class",
+    "format_of", "make", "make_part", "metric", "parameters", "public", "register",
+]  # fmt: skip

@@ -1,0 +1,44 @@
+"""Parts that learners are made of, by name: detectors, strategies, projections, kinds of index."""
+
+from thalweg.registry.entry import Entry, Table
+
+DETECTORS = Table("detector", Entry, {
+    "adwin": Entry(".detectors.adwin:ADWIN", "adaptive window, cut where the mean has changed"),
+    "ddm": Entry(".detectors.ddm:DDM", "error rate above the lowest it has been"),
+    "eddm": Entry(".detectors.eddm:EDDM", "errors closer together than they have been"),
+    "hddm-a": Entry(".detectors.hddm_a:HDDMA", "rise of the mean, Hoeffding's bound"),
+    "hddm-w": Entry(".detectors.hddm_w:HDDMW", "rise of a weighted mean, McDiarmid's bound"),
+    "page-hinkley": Entry(".detectors.page_hinkley:PageHinkley", "sum of the deviations from the mean"),
+    "kswin": Entry(
+        ".detectors.kswin:KSWIN", "window, newest and older values by the test of Kolmogorov and Smirnov"
+    ),
+})  # fmt: skip
+
+STRATEGIES = Table("strategy", Entry, {
+    "random": Entry(".active.chance:Random", "labels by chance"),
+    "fixed": Entry(".active.uncertainty:FixedUncertainty", "labels where the certainty is below a threshold"),
+    "vu": Entry(".active.uncertainty:VariableUncertainty", "the same, the threshold moves: about half of the rows"),
+    "vru": Entry(".active.uncertainty:VariableRandomisedUncertainty", "the same, the threshold trembles"),
+    "selective": Entry(".active.chance:SelectiveSampling", "by chance, more likely where the certainty is low"),
+    "split": Entry(".active.chance:Split", "some by chance, the others by a moving threshold"),
+    "avu": Entry(".active.avu:AVU", "moving threshold, and the rest of the budget by chance"),
+})  # fmt: skip
+
+_MATRICES = ".projections.random_matrices"
+
+PROJECTIONS = Table("projection", Entry, {
+    "gaussian": Entry(f"{_MATRICES}:GaussianProjection"),
+    "bernoulli": Entry(f"{_MATRICES}:BernoulliProjection"),
+    "very-sparse": Entry(f"{_MATRICES}:VerySparseProjection"),
+    "fourier": Entry(f"{_MATRICES}:FourierProjection"),
+    "hash": Entry(f"{_MATRICES}:HashProjection"),
+    "pca": Entry(".projections.pca:PCAProjection"),
+})  # fmt: skip
+
+INDEXES = Table("index", Entry, {
+    "linear-rules": Entry(".index.linear:LinearRules"),
+    "linear-trees": Entry(".index.linear:LinearTrees"),
+    "e-tree": Entry(".index.e_tree:ETree"),
+    "bitmap": Entry(".index.bitmap:BitmapIndex"),
+    "compiled-trees": Entry(".index.linear:CompiledTrees"),
+})  # fmt: skip

@@ -1,0 +1,67 @@
+"""The other public names: classes that have no short name, and verbs; and the commands of the command line."""
+
+from thalweg.registry.entry import Entry, Table
+
+_HOMES = {
+    ".active.learner": "ActiveLearner",
+    ".active.strategy": "Strategy",
+    ".checks": "check_classifier check_detector check_stream",
+    ".comparison.grid": "compare",
+    ".comparison.outcome": "Comparison",
+    ".comparison.ranking": "Ranking",
+    ".core.chunk": "Chunk",
+    ".core.classifier": "Classifier",
+    ".core.schema": "Feature Schema",
+    ".detectors.tensor_drift": "TensorDriftDetector",
+    ".evaluate.prequential": "prequential",
+    ".frozen.frozen_forest": "FrozenForest freeze",
+    ".index.choose": "make_index",
+    ".index.rules": "Rules",
+    ".index.sources": "rules_of",
+    ".keeping.snapshot": "load save",
+    ".learners.balls.ball_picture": "plot_balls",
+    ".learners.baselines.vote": "Vote",
+    ".learners.chunks.chunk_ensemble": "FrozenEnsemble",
+    ".learners.compressed.projected": "Projected",
+    ".learners.deep.frozen_deep": "FrozenDeepForest",
+    ".learners.tensors.chordal_features": "ChordalFeatures",
+    ".learners.tensors.tensor_picture": "plot_explanation",
+    ".learners.windows.bagged": "BaggedKNN",
+    ".projections.projection": "Distortion least_dimension",
+    ".registry.finding": "register",
+    ".serve.predictor": "Predictor",
+    ".serve.trainer": "Trainer",
+    ".show.stream_summary": "describe_stream",
+    ".streams.datasets.loading": "load_dataset",
+    ".streams.drift": "DriftStream",
+    ".streams.files.opening": "open_file",
+    ".streams.files.writing": "write_stream",
+    ".streams.generators.bayes_net": "BayesNetStream",
+    ".streams.iterable": "IterableStream",
+    ".streams.memory": "ArrayStream",
+    ".streams.paper_streams": "paper_stream",
+    ".streams.transforms.features": "FeatureDrift",
+    ".streams.transforms.incremental": "IncrementalDrift",
+    ".streams.transforms.noise": "DelayedLabels LabelNoise MissingValues",
+    ".streams.transforms.priors": "Imbalance PriorDrift",
+    ".streams.transforms.recurring": "RecurringDrift",
+    ".tensors.forms": "CPTensors SparseTensors",
+    ".tensors.metric": "ChordalDistance",
+}
+
+OTHERS = {name: Entry(f"{module}:{name}") for module, names in _HOMES.items() for name in names.split()}
+
+COMMANDS = Table("command", Entry, {
+    "run": Entry(".cli.run:run"),
+    "compare": Entry(".cli.compare:compare"),
+    "paper": Entry(".cli.paper:paper"),
+    "list": Entry(".cli.list:list_"),
+    "generate": Entry(".cli.generate:generate"),
+    "show": Entry(".cli.show:show"),
+    "predict": Entry(".cli.predict:predict"),
+    "index": Entry(".cli.index:index"),
+    "warmup": Entry(".cli.warmup:warmup"),
+    "demo": Entry(".cli.demo:demo"),
+    "data": Entry(".cli.data:app"),
+})  # fmt: skip
+"""The commands: functions that typer reads, or a group of them (a ``typer.Typer``)."""
