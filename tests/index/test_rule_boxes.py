@@ -92,7 +92,7 @@ def test_an_impossible_path_is_left_out():
 
 
 def rules_dtype():
-    from thalweg.pool.tables_jit import NODE
+    from thalweg.pool.pool_jit import NODE
 
     return NODE
 

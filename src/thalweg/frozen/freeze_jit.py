@@ -6,22 +6,22 @@ from thalweg.frozen.frozen_leaf_jit import CELLS, CLASSES, LISTS, NOMINALS, SEEN
 from thalweg.index.trees_jit import Whole
 from thalweg.jit.compile import compiled, inlined
 from thalweg.pool.leaf_jit import (
-    BAYES_RIGHT,
-    INV,
-    LOG,
-    MAJORITY_RIGHT,
-    MEAN,
-    NUMBERS,
-    NUMERIC_COLUMNS,
-    OWN,
-    ROOM,
-    VALUES,
+    C_INV,
+    C_LOG,
+    C_MEAN,
+    C_ROWS,
+    G_CLASSES,
+    L_ROOM,
+    L_VALUES,
+    S_BAYES_RIGHT,
+    S_MAJORITY_RIGHT,
+    S_NUMBERS,
     Floats,
     Ints,
     Watched,
     lanes_of,
 )
-from thalweg.pool.tables_jit import ADAPTIVE, BAYES, R_BAYES_FROM, R_LEAF, Nodes, left_of
+from thalweg.pool.pool_jit import ADAPTIVE, BAYES, R_BAYES_FROM, R_LEAF, Nodes, left_of
 
 
 @inlined
@@ -29,7 +29,7 @@ def answers_by_bayes(nodes: Nodes, tally: Floats, stats: Floats, rules: Floats, 
     """Does leaf i of a pool answer by naive Bayes?"""
     slot, kind = left_of(nodes, i), rules[R_LEAF]
     return slot >= 0 and (
-        (kind == ADAPTIVE and stats[slot, MAJORITY_RIGHT] <= stats[slot, BAYES_RIGHT])
+        (kind == ADAPTIVE and stats[slot, S_MAJORITY_RIGHT] <= stats[slot, S_BAYES_RIGHT])
         or (kind == BAYES and tally[i, 0] >= rules[R_BAYES_FROM])
     )
 
@@ -71,7 +71,7 @@ def freeze(nodes: Nodes, tally: Floats, stats: Floats, watched: Watched, layout:
                     q += 1
         item, cell = item + present, cell + present
         slot = left_of(nodes, i)
-        numbers = int(stats[slot, NUMBERS])
+        numbers = int(stats[slot, S_NUMBERS])
         seen = 0
         for k in range(numbers):
             f, start, lanes = watched[slot, k, 0], watched[slot, k, 1], lanes_of(k, numbers)
@@ -80,10 +80,10 @@ def freeze(nodes: Nodes, tally: Floats, stats: Floats, watched: Watched, layout:
             if write:
                 lists[item + seen] = f
                 for q in range(present):
-                    a = start + lanes * (OWN + NUMERIC_COLUMNS * lists[mine + q])
-                    cells[cell + q] = stats[slot, a + lanes * MEAN]
-                    cells[cell + present + q] = stats[slot, a + lanes * INV]
-                    cells[cell + 2 * present + q] = stats[slot, a + lanes * LOG]
+                    a = start + lanes * (G_CLASSES + C_ROWS * lists[mine + q])
+                    cells[cell + q] = stats[slot, a + lanes * C_MEAN]
+                    cells[cell + present + q] = stats[slot, a + lanes * C_INV]
+                    cells[cell + 2 * present + q] = stats[slot, a + lanes * C_LOG]
             cell += 3 * present
             seen += 1
         item += seen
@@ -93,15 +93,15 @@ def freeze(nodes: Nodes, tally: Floats, stats: Floats, watched: Watched, layout:
             if f < 0 or stats[slot, start] == 0.0:
                 continue
             if write:
-                lists[item + 2 * nominal], lists[item + 2 * nominal + 1] = f, layout[ROOM, f]
-                for v in range(layout[ROOM, f] + 1):
+                lists[item + 2 * nominal], lists[item + 2 * nominal + 1] = f, layout[L_ROOM, f]
+                for v in range(layout[L_ROOM, f] + 1):
                     for q in range(present):
                         c = lists[mine + q]
                         n = stats[slot, start + 1 + c]
-                        here = stats[slot, start + 1 + (1 + v) * classes + c] if v < layout[ROOM, f] else 0.0
-                        log = math.log((here + 1.0) / (n + layout[VALUES, f])) if n > 0.0 else -math.inf
+                        here = stats[slot, start + 1 + (1 + v) * classes + c] if v < layout[L_ROOM, f] else 0.0
+                        log = math.log((here + 1.0) / (n + layout[L_VALUES, f])) if n > 0.0 else -math.inf
                         cells[cell + v * present + q] = log
-            cell += (layout[ROOM, f] + 1) * present
+            cell += (layout[L_ROOM, f] + 1) * present
             nominal += 1
         item += 2 * nominal
         if write:

@@ -15,7 +15,7 @@ from thalweg.index.batch_jit import FEW, Few, find_ahead, gather, gather_at, nex
 from thalweg.index.trees_jit import Whole
 from thalweg.jit.compile import hot, inlined
 from thalweg.pool.leaf_jit import Floats, Ints
-from thalweg.pool.tables_jit import Nodes
+from thalweg.pool.pool_jit import Nodes
 
 ROOT, SHARD, FIRST = 0, 1, 2
 

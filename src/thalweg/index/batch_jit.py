@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from thalweg.index.trees_jit import Whole, descend, step
 from thalweg.jit.compile import hot, inlined
 from thalweg.pool.leaf_jit import HUGE, Floats, Ints
-from thalweg.pool.tables_jit import Nodes
+from thalweg.pool.pool_jit import Nodes
 
 Few = NDArray[np.uint16]
 """Rows of a block."""

@@ -16,7 +16,7 @@ import numpy as np
 from thalweg.index.trees_jit import Bits, Whole, descend, holds
 from thalweg.jit.compile import called, compiled, inlined
 from thalweg.pool.leaf_jit import Floats, Ints
-from thalweg.pool.tables_jit import Nodes
+from thalweg.pool.pool_jit import Nodes
 
 
 @inlined

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from thalweg.core.params import shown
 from thalweg.index import trees_jit as jit
 from thalweg.index.rules import Floats, Ints, Rules, boxes_of_tree
-from thalweg.pool.tables_jit import LEAF, NODE
+from thalweg.pool.pool_jit import LEAF, NODE
 from thalweg.pool.tree import Tree
 
 _NEEDS = (

@@ -1,7 +1,7 @@
 """One tree by itself: copied out of a pool, as boxes, and packed for descending.
 
 | table   | shape        | dtype   | meaning                                                                      |
-| nodes   | nodes        | NODE    | as in trees/tables_jit.py, the root first; of a leaf ``left`` is its number   |
+| nodes   | nodes        | NODE    | as in pool/pool_jit.py,  the root first; of a leaf ``left`` is its number   |
 | missing | nodes        | int64   | of an inner node: the child for a value that is missing or has no branch      |
 | lo, hi  | leaves × d   | float64 | a box holds x_f if lo ≤ x_f ≤ hi; of a nominal feature -∞ and ∞              |
 | bits    | leaves × B   | uint64  | a row of bits: for each feature first "missing values too", then of a nominal |
@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from thalweg.jit.compile import called, compiled, inlined
 from thalweg.pool.leaf_jit import Floats, Ints
-from thalweg.pool.tables_jit import LEAF, NODE, Nodes, arity, feature_of, heavier, left_of
+from thalweg.pool.pool_jit import LEAF, NODE, Nodes, arity, feature_of, heavier, left_of
 
 Bits = NDArray[np.uint64]
 Whole = NDArray[np.uint32]

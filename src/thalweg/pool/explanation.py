@@ -3,21 +3,19 @@
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from thalweg.core.schema import Schema
 from thalweg.pool.pool import Pool
-from thalweg.pool.tables_jit import Trees
 from thalweg.pool.view_jit import sum_up, trace
 
 if TYPE_CHECKING:
     from thalweg.show.tree_picture import View
 
 Floats = NDArray[np.float64]
-_TABLES = len(Trees._fields)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,9 +99,8 @@ def spread(counts: Floats, sides: Sequence[int]) -> Floats:
 
 def way_down(view: "View", pool: Pool, X: Floats, sides: Sequence[int], weight: float) -> Way:
     """Follow row 0 from the root of a tree to its leaf; one that has nothing to say has no weight."""
-    routine: Any = trace
     votes, counts = np.zeros(pool.tally.shape[1] - 1), counts_of(view)
-    path = routine(*pool.arguments[:_TABLES], view.root, X, 0, votes).tolist()
+    path = trace(pool.bundle, view.root, X, 0, votes).tolist()
     shares = [spread(counts[i], sides) for i in path]
     return Way(path, tests_on(view, path), shares, spread(votes, sides), weight if votes.sum() > 0.0 else 0.0)
 

@@ -6,11 +6,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thalweg.jit.compile import called, compiled, inlined
+from thalweg.jit.random import choose
 from thalweg.pool.leaf_jit import (
-    HEADER,
     HUGE,
-    NUMBERS,
-    ROOM,
+    L_PATCH,
+    L_ROOM,
+    S_HEADER,
+    S_NUMBERS,
     Floats,
     Ints,
     Watched,
@@ -20,7 +22,7 @@ from thalweg.pool.leaf_jit import (
     lanes_of,
     start_of,
 )
-from thalweg.pool.tables_jit import (
+from thalweg.pool.pool_jit import (
     ALTERNATES,
     H_FREE,
     H_FREE_SLOT,
@@ -29,37 +31,27 @@ from thalweg.pool.tables_jit import (
     IDLE,
     KEPT,
     LEAF,
-    PLAIN,
+    UNLINKED,
     WANTED,
     Links,
     Nodes,
+    Trees,
     arity,
     feature_of,
     left_of,
+    plant,
+    release,
 )
+
+Movable = tuple[Nodes, Floats, Floats, Watched, Links, Floats, Floats]
+"""The tables whose rows move: nodes, tally, stats, watched, links, marks, pairs."""
 
 
 @compiled
-def move(
-    nodes: Nodes,
-    tally: Floats,
-    stats: Floats,
-    watched: Watched,
-    head: Ints,
-    trees: int,
-    new_nodes: Nodes,
-    new_tally: Floats,
-    new_stats: Floats,
-    new_watched: Watched,
-    kind: int,
-    links: Links,
-    marks: Floats,
-    pairs: Floats,
-    new_links: Links,
-    new_marks: Floats,
-    new_pairs: Floats,
-) -> None:
+def move(old: Movable, head: Ints, trees: int, kind: int, new: Movable) -> None:
     """Copy all trees into other tables, parents before children and without gaps; free lists start empty."""
+    nodes, tally, stats, watched, links, marks, pairs = old
+    new_nodes, new_tally, new_stats, new_watched, new_links, new_marks, new_pairs = new
     n_nodes, n_slots = trees, 0
     source = np.empty(len(new_nodes), dtype=np.int64)  # where new node i came from
     for t in range(trees):
@@ -92,7 +84,7 @@ def move(
                 source[n_nodes + k] = -1
             move_pair(pairs, (left - trees) // 2, new_pairs, (n_nodes - trees) // 2)
             n_nodes += k + k % 2
-            if kind != PLAIN:
+            if kind != UNLINKED:
                 new_links[done] = links[i]
             if kind == ALTERNATES and links[i] >= 0:
                 new_links[done] = n_nodes
@@ -127,20 +119,8 @@ def move_pair(pairs: Floats, k: int, new_pairs: Floats, new_k: int) -> None:
 
 
 @compiled
-def live(nodes: Nodes, trees: int) -> tuple[int, int]:
-    """Count the nodes (in even blocks) and slots that plain trees use."""
-    return count_live(nodes, trees, PLAIN, np.empty(0, dtype=np.int32))
-
-
-@compiled
-def live_linked(nodes: Nodes, trees: int, kind: int, links: Links) -> tuple[int, int]:
+def live(nodes: Nodes, trees: int, kind: int, links: Links) -> tuple[int, int]:
     """Count the nodes (in even blocks) and slots that the trees use, with what they are linked to."""
-    return count_live(nodes, trees, kind, links)
-
-
-@called
-def count_live(nodes: Nodes, trees: int, kind: int, links: Links) -> tuple[int, int]:
-    """Count nodes and slots."""
     stack = np.empty(len(nodes), dtype=np.int64)
     n_nodes, n_slots = trees, 0
     for t in range(trees):
@@ -186,22 +166,22 @@ def relayout(
     old, d = min(watched.shape[1], layout.shape[1]), layout.shape[1]
     joined = range(d, max(d, min(new_watched.shape[1], new_layout.shape[1])) if old == d else d)
     for slot in range(slots):
-        for a in range(HEADER):
+        for a in range(S_HEADER):
             new_stats[slot, a] = stats[slot, a]
-        was = int(stats[slot, NUMBERS])
+        was = int(stats[slot, S_NUMBERS])
         numbers = was
         for f in joined:
-            numbers += new_layout[ROOM, f] == 0
-        new_stats[slot, NUMBERS] = numbers
+            numbers += new_layout[L_ROOM, f] == 0
+        new_stats[slot, S_NUMBERS] = numbers
         for j in range(new_watched.shape[1]):
-            new_watched[slot, j, 0], new_watched[slot, j, 1] = -1, HEADER
+            new_watched[slot, j, 0], new_watched[slot, j, 1] = -1, S_HEADER
         for j in range(was):
             new_watched[slot, j, 0] = watched[slot, j, 0]
         for j in range(was, old):
             new_watched[slot, j + numbers - was, 0] = watched[slot, j, 0]
         n, j = was, old + numbers - was
         for f in joined:
-            if new_layout[ROOM, f] == 0:
+            if new_layout[L_ROOM, f] == 0:
                 new_watched[slot, n, 0] = f
                 n += 1
             else:
@@ -215,20 +195,20 @@ def relayout(
                 for k in range(block_size(0, classes)):
                     a = start_of(j, classes) + k * lanes_of(j, was)
                     new_stats[slot, start + k * lanes] = stats[slot, a]
-        start = HEADER + numbers * block_size(0, new_classes)
+        start = S_HEADER + numbers * block_size(0, new_classes)
         for j in range(numbers, new_watched.shape[1]):
             f = new_watched[slot, j, 0]
             new_watched[slot, j, 1] = start
             if f < 0:  # given up
                 continue
-            clear_block(new_stats, slot, start, new_layout[ROOM, f], new_classes)
+            clear_block(new_stats, slot, start, new_layout[L_ROOM, f], new_classes)
             if f < d:
                 a = watched[slot, j - numbers + was, 1]
                 new_stats[slot, start] = stats[slot, a]
-                for k in range(1 + layout[ROOM, f]):
+                for k in range(1 + layout[L_ROOM, f]):
                     for c in range(classes):
                         new_stats[slot, start + 1 + k * new_classes + c] = stats[slot, a + 1 + k * classes + c]
-            start += block_size(new_layout[ROOM, f], new_classes)
+            start += block_size(new_layout[L_ROOM, f], new_classes)
 
 
 @compiled
@@ -269,7 +249,7 @@ def sound(
             threshold = nodes[i]["threshold"]
             if f >= d or -2 - f >= d:
                 return False
-            if f < LEAF and (layout[ROOM, -2 - f] == 0 or not -HUGE < threshold < HUGE):
+            if f < LEAF and (layout[L_ROOM, -2 - f] == 0 or not -HUGE < threshold < HUGE):
                 return False
             if f < LEAF and threshold != math.floor(threshold):
                 return False
@@ -282,7 +262,7 @@ def sound(
                 used[child] = True
                 stack[depth] = child
                 depth += 1
-            if kind == PLAIN:
+            if kind == UNLINKED:
                 continue
             if links[i] < WANTED:
                 return False
@@ -306,11 +286,11 @@ def sound(
 def sound_slot(stats: Floats, watched: Watched, layout: Ints, slot: int, classes: int) -> bool:
     """Do the cells of a leaf lie within its row, those of numeric attributes where they belong?"""
     m, d = watched.shape[1], layout.shape[1]
-    cell = stats[slot, NUMBERS]
+    cell = stats[slot, S_NUMBERS]
     if not 0.0 <= cell <= min(m, d) or cell != math.floor(cell):
         return False
     numbers = int(cell)
-    behind = HEADER + numbers * block_size(0, classes)
+    behind = S_HEADER + numbers * block_size(0, classes)
     if behind > stats.shape[1]:
         return False
     for j in range(m):
@@ -318,10 +298,10 @@ def sound_slot(stats: Floats, watched: Watched, layout: Ints, slot: int, classes
         if f >= d:
             return False
         if j < numbers:
-            if start != start_of(j, classes) or (f >= 0 and layout[ROOM, f] > 0):
+            if start != start_of(j, classes) or (f >= 0 and layout[L_ROOM, f] > 0):
                 return False
         elif f >= 0:
-            room = layout[ROOM, f]
+            room = layout[L_ROOM, f]
             if room == 0 or start < behind or start + block_size(room, classes) > stats.shape[1]:
                 return False
     return True
@@ -343,3 +323,57 @@ def sound_lists(nodes: Nodes, watched: Watched, head: Ints, used: NDArray[np.boo
         taken[slot] = True
         slot = watched[slot, 0, 0]
     return True
+
+
+# -- freeing ---------------------------------------------------------------------------------------------------------
+
+
+@called
+def draw_patch(p: Trees, t: int) -> None:
+    """Choose the attributes that tree t may watch from now on."""
+    if p.layout.shape[0] > L_PATCH:
+        chosen = np.empty(p.watched.shape[1], dtype=np.int64)
+        choose(p.rng, t, p.layout.shape[1], chosen)
+        p.layout[L_PATCH + t, :] = 0
+        for f in chosen:
+            p.layout[L_PATCH + t, f] = 1
+
+
+@called
+def clear_tree(p: Trees, t: int) -> None:
+    """Make tree t a single leaf that has seen nothing; its nodes and slots are free for others."""
+    free_below(p, np.empty(0, dtype=np.int32), UNLINKED, t)
+    plant(p, t)
+
+
+@called
+def free_below(p: Trees, links: Links, kind: int, root: int) -> None:
+    """Free all nodes and slots below a node, and what they are linked to; the node itself must be rewritten."""
+    stack = np.empty(p.head[H_NODES], dtype=np.int64)
+    freed = np.empty(p.head[H_NODES], dtype=np.int64)
+    n_freed = 0
+    stack[0], depth = root, 1
+    while depth > 0:
+        depth -= 1
+        i = stack[depth]
+        left = left_of(p.nodes, i)
+        if feature_of(p.nodes, i) == LEAF:
+            if left >= 0:
+                release(p.watched, p.head, left)
+            continue
+        for pair in range(left, left + arity(p.nodes, i), 2):
+            freed[n_freed] = pair
+            n_freed += 1
+        for child in range(left, left + arity(p.nodes, i)):
+            stack[depth] = child
+            depth += 1
+        if kind == ALTERNATES and links[i] >= 0:
+            freed[n_freed] = links[i]
+            n_freed += 1
+            stack[depth] = links[i]
+            depth += 1
+        elif kind == KEPT and links[i] >= 0:
+            release(p.watched, p.head, links[i])
+    for k in range(n_freed):  # the free list runs through the nodes: only now that all are read
+        p.nodes[freed[k]]["left"] = p.head[H_FREE]
+        p.head[H_FREE] = freed[k]

@@ -1,26 +1,41 @@
-"""The pool of trees: its tables, how they grow, and how they stay within a limit."""
+"""The pool of trees: its tables, how they grow, and how they stay within a limit.
+
+Rows of ``nodes`` and ``tally`` belong to nodes, rows of ``stats`` and ``watched`` ("slots") to leaves that observe.
+Compiled routines take rows from free lists and stop when there is none left; then ``make_room`` does what is needed:
+
+| what is lacking               | what happens                                                                        |
+| a class, a nominal value,     | ``_reshape``: all slots become wider; under a limit there are then fewer: splits    |
+| a feature                     | are undone (``_prune``) and leaves put to sleep (``_ration``) until the rest fits   |
+| a row for a node or a slot    | ``_enlarge``: gaps are closed, tables grow by half; under a limit they grow as far  |
+|                               | as it allows, then leaves are put to sleep, and at last no node splits any more     |
+"""
 
 import math
 import mmap
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, final
+from typing import Any, Protocol, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from thalweg.core import params
 from thalweg.core.protocols import State
 from thalweg.core.schema import Schema
 from thalweg.pool import moving_jit
-from thalweg.pool import tables_jit as p
-from thalweg.pool.leaf_jit import HEADER, HUGE, NUMERIC_COLUMNS, OWN, PATCH, ROOM, VALUES, whole_lanes
+from thalweg.pool import pool_jit as p
+from thalweg.pool.leaf_jit import (
+    C_ROWS,
+    G_CLASSES,
+    HUGE,
+    L_PATCH,
+    L_ROOM,
+    L_VALUES,
+    S_HEADER,
+    Floats,
+    Ints,
+    whole_lanes,
+)
+from thalweg.pool.rules import Rules
 
-CRITERIA = ("gain", "gini")
-LEAVES = ("majority", "bayes", "adaptive")
-BOUNDS = ("hoeffding", "mcdiarmid")
-NULL_MERITS = ("zero", "moa")
-ON_LIMIT = ("sleep", "stop")
 CLASSES = 2
 """Room for classes at the start; it grows as they appear."""
 _OWN_MEMORY = 1 << 16
@@ -28,63 +43,14 @@ _LINE = 64
 """Bytes of a cache line."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Rules:
-    """How the trees of a pool grow; the words of ``HoeffdingTree``."""
+class Routine(Protocol):
+    """A compiled loop over events for a pool of one tree."""
 
-    grace_period: float = 200
-    delta: float = 1e-7
-    tau: float = 0.05
-    criterion: str = "gain"
-    leaf: str = "adaptive"
-    bound: str = "hoeffding"
-    min_branch_share: float = 0.01
-    null_merit: str = "moa"
-    n_split_points: int = 10
-    binary_splits: bool = False
-    bayes_from: float = 0.0
-    prune: bool = True
-    drop_poor: bool = False
-    leaf_range: bool = True
-    smoothing: float = 0.0
-    subspace: int | None = None
-    limit_bytes: int | None = None
-    on_limit: str = "sleep"
-
-    def check(self) -> None:
-        """Refuse what no tree can grow by, with one sentence."""
-        params.number("grace_period", self.grace_period, above=0)
-        params.number("delta", self.delta, above=0, below=1)
-        params.number("tau", self.tau, least=0, most=1)
-        params.choice("criterion", self.criterion, CRITERIA)
-        params.choice("leaf", self.leaf, LEAVES)
-        params.choice("bound", self.bound, BOUNDS)
-        if self.bound == "mcdiarmid" and self.criterion != "gini":
-            raise ValueError(f"bound 'mcdiarmid' holds for criterion 'gini' only, got criterion {self.criterion!r}")
-        params.number("min_branch_share", self.min_branch_share, least=0, below=0.5)
-        params.choice("null_merit", self.null_merit, NULL_MERITS)
-        params.whole("n_split_points", self.n_split_points, least=1, most=10_000)
-        params.flag("binary_splits", self.binary_splits)
-        params.number("bayes_from", self.bayes_from, least=0)
-        params.flag("prune", self.prune)
-        params.flag("drop_poor", self.drop_poor)
-        params.flag("leaf_range", self.leaf_range)
-        params.number("smoothing", self.smoothing, least=0, most=1)
-        if self.subspace is not None:
-            params.whole("subspace", self.subspace, least=1)
-        if self.limit_bytes is not None:
-            params.whole("limit_bytes", self.limit_bytes, least=1024)
-        params.choice("on_limit", self.on_limit, ON_LIMIT)
-
-    def to_array(self) -> NDArray[np.float64]:
-        """The numbers that compiled code reads, in the order of the R_ names."""
-        codes = (
-            self.grace_period, self.delta, self.tau, CRITERIA.index(self.criterion), LEAVES.index(self.leaf),
-            BOUNDS.index(self.bound), self.min_branch_share, NULL_MERITS.index(self.null_merit), self.n_split_points,
-            self.binary_splits, self.bayes_from, self.prune, self.drop_poor and self.leaf == "majority",
-            self.leaf_range, self.smoothing,
-        )  # fmt: skip
-        return np.array([*codes, 0.0], dtype=np.float64)
+    def __call__(
+        self, tables: p.Tables, linked: Any, X: Floats, y: Ints, w: Floats, events: Ints, out: Floats, known: int,
+        work: Floats, /,
+    ) -> int:  # fmt: skip
+        """Give the number of events done; less than all when a table must grow first."""
 
 
 def _zeros(shape: tuple[int, ...], dtype: Any = np.float64) -> NDArray[Any]:
@@ -104,12 +70,12 @@ def _zeros(shape: tuple[int, ...], dtype: Any = np.float64) -> NDArray[Any]:
 
 @dataclass(frozen=True, kw_only=True)
 class Extras:
-    """What the trees of a pool have beyond the tables of plain ones; see tables_jit.py."""
+    """What the trees of a pool have beyond the tables of plain ones; see pool_jit.py."""
 
-    kind: int = p.PLAIN
+    kind: int = p.UNLINKED
     marks: int = 0
     """Columns of ``marks``."""
-    pair: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
+    pair: Floats = field(default_factory=lambda: np.empty(0))
     """A row of ``pairs`` as it is in the beginning."""
     turns: int = 0
     """How many things ``turns`` counts."""
@@ -119,12 +85,12 @@ class Extras:
     @property
     def names(self) -> tuple[str, ...]:
         """The tables that there are."""
-        there = {"links": self.kind != p.PLAIN, "marks": self.marks, "pairs": self.pair.size, "turns": self.turns}
+        there = {"links": self.kind != p.UNLINKED, "marks": self.marks, "pairs": self.pair.size, "turns": self.turns}
         return tuple(name for name, used in there.items() if used)
 
-    def make(self, nodes: int, trees: int) -> tuple[NDArray[np.int32], NDArray[np.float64], NDArray[np.float64]]:
+    def make(self, nodes: int, trees: int) -> tuple[NDArray[np.int32], Floats, Floats]:
         """Make links, marks and pairs for so many nodes."""
-        links = np.full(nodes if self.kind != p.PLAIN else 0, p.NO_LINK, dtype=np.int32)
+        links = np.full(nodes if self.kind != p.UNLINKED else 0, p.NO_LINK, dtype=np.int32)
         pairs = _zeros(((nodes - trees) // 2 if self.pair.size else 0, self.pair.size))
         pairs[:] = self.pair
         return links, _zeros((nodes if self.marks else 0, self.marks)), pairs
@@ -132,10 +98,10 @@ class Extras:
     @property
     def node_bytes(self) -> int:
         """Bytes for each node."""
-        return 4 * (self.kind != p.PLAIN) + 8 * self.marks + self.pair.nbytes // 2
+        return 4 * (self.kind != p.UNLINKED) + 8 * self.marks + self.pair.nbytes // 2
 
 
-PLAIN = Extras()
+NO_EXTRAS = Extras()
 
 
 @final
@@ -143,9 +109,25 @@ class Pool:
     """T trees in common tables. A Hoeffding tree is a pool of one."""
 
     TABLES = ("nodes", "tally", "stats", "watched", "layout", "rng", "head")
-    extras = PLAIN
-    links, marks, pairs = PLAIN.make(0, 0)
-    turns = np.zeros(0, dtype=np.int64)
+    nodes: NDArray[np.void]
+    tally: Floats
+    stats: Floats
+    watched: NDArray[np.int32]
+    layout: Ints
+    rng: NDArray[np.uint64]
+    head: Ints
+    links: NDArray[np.int32]
+    marks: Floats
+    pairs: Floats
+    turns: Ints
+    bundle: p.Tables
+    """All tables of plain trees and the rules, as compiled routines take them."""
+    linked: p.Linked | tuple[()]
+    """The tables that plain trees do not have; of plain trees nothing."""
+    classes: int
+    """Room for classes."""
+    work: int
+    """How many cells a compiled routine needs to work in: ``logs`` and ``votes`` of pool_jit.cut."""
 
     def __init__(
         self,
@@ -156,7 +138,7 @@ class Pool:
         *,
         patches: Any = None,
         need: int = 1,
-        extras: Extras = PLAIN,
+        extras: Extras = NO_EXTRAS,
     ) -> None:
         """Make trees that have seen nothing.
 
@@ -164,20 +146,18 @@ class Pool:
         as ``rules.subspace``; None: all. need: how many trees one step of the compiled routine teaches (1 or 2).
         extras: what these trees have beyond plain ones.
         """
-        self.trees, self._need, self.extras = trees, need, extras
-        self.turns = np.zeros(extras.turns, dtype=np.int64)
-        self._take_rules(rules)
-        layout = np.zeros((PATCH + (0 if patches is None else trees), schema.n_features), dtype=np.int64)
+        self._take_rules(rules, trees, need, extras)
+        layout = np.zeros((L_PATCH + (0 if patches is None else trees), schema.n_features), dtype=np.int64)
         for f, feature in enumerate(schema.features):
             if feature.nominal:  # an open feature starts small whatever its first chunk knows: chunks must not matter
-                layout[:PATCH, f] = (1, 0) if feature.open else max(1, feature.cardinality)
+                layout[:L_PATCH, f] = (1, 0) if feature.open else max(1, feature.cardinality)
         if patches is not None:
-            layout[PATCH:] = patches
-        self.layout = layout
-        self.rng = rng
+            layout[L_PATCH:] = patches
+        self.layout, self.rng = layout, rng
         self.head = np.zeros(8, dtype=np.int64)
         self.head[[p.H_FREE, p.H_FREE_SLOT]] = -1
         self.head[p.H_NODES] = trees
+        self.turns = np.zeros(extras.turns, dtype=np.int64)
         self._note_arity()
         fewest = need * int(self.head[p.H_ARITY])
         nodes, slots = trees + max(14, fewest), max(4, trees + need)
@@ -197,18 +177,21 @@ class Pool:
         self.tally = np.zeros((nodes, 1 + CLASSES))
         self.stats = _zeros((slots, width))
         self.watched = np.zeros((slots, m, 2), dtype=np.int32)
+        self._bind()
 
     @classmethod
     def adopt(
-        cls, rules: Rules, tables: State, schema: Schema, trees: int, *, need: int = 1, extras: Extras = PLAIN
+        cls, rules: Rules, tables: State, schema: Schema, trees: int, *, need: int = 1, extras: Extras = NO_EXTRAS
     ) -> "Pool":
         """Continue from tables that ``tables()`` gave; others are refused, whatever they hold."""
         self = cls.__new__(cls)
-        self.trees, self._need, self.extras = trees, need, extras
-        self._take_rules(rules)
+        self._take_rules(rules, trees, need, extras)
+        self.links, self.marks, self.pairs = extras.make(0, 0)
+        self.turns = np.zeros(0, dtype=np.int64)
         for name in cls.TABLES + extras.names:
             setattr(self, name, tables[name])
         self._check(schema)
+        self._bind()
         return self
 
     def _check(self, schema: Schema) -> None:
@@ -223,12 +206,12 @@ class Pool:
         classes = self.tally.shape[1] - 1
         nominal = [f.nominal for f in schema.features]
         if not (
-            self.layout.shape in ((PATCH, schema.n_features), (PATCH + self.trees, schema.n_features))
+            self.layout.shape in ((L_PATCH, schema.n_features), (L_PATCH + self.trees, schema.n_features))
             and (self.layout >= 0).all()
-            and (self.layout[PATCH:].sum(axis=1) == self._m(self.layout)).all()
-            and (self.layout[PATCH:] <= 1).all()
-            and (self.layout[VALUES] <= self.layout[ROOM]).all()
-            and (self.layout[ROOM] > 0).tolist() == nominal
+            and (self.layout[L_PATCH:].sum(axis=1) == self._m(self.layout)).all()
+            and (self.layout[L_PATCH:] <= 1).all()
+            and (self.layout[L_VALUES] <= self.layout[L_ROOM]).all()
+            and (self.layout[L_ROOM] > 0).tolist() == nominal
             and classes >= 2
             and len(self.tally) == len(self.nodes)
             and self.watched.shape == (len(self.stats), self._m(self.layout), 2)
@@ -245,12 +228,24 @@ class Pool:
         if not moving_jit.sound(*tables, classes, self.trees, self.extras.kind, self.links):
             raise ValueError("its tables point outside themselves")
 
-    def _take_rules(self, rules: Rules) -> None:
+    def _take_rules(self, rules: Rules, trees: int, need: int, extras: Extras) -> None:
+        self.trees, self._need, self.extras = trees, need, extras
         self.limit = rules.limit_bytes
         self.stops = rules.on_limit == "stop"
         self.binary = rules.binary_splits
         self.subspace = rules.subspace
-        self.rules = np.concatenate([rules.to_array(), np.array(self.extras.rules, dtype=np.float64)])
+        self.rules = np.concatenate([rules.to_array(), np.array(extras.rules, dtype=np.float64)])
+
+    def _bind(self) -> None:
+        """Put the tables together for compiled routines, whenever one of them is another."""
+        tables = p.Trees(
+            nodes=self.nodes, tally=self.tally, stats=self.stats, watched=self.watched, layout=self.layout,
+            rng=self.rng, head=self.head, rules=self.rules,
+        )  # fmt: skip
+        self.bundle = tables[:]
+        self.classes = self.tally.shape[1] - 1
+        self.linked = () if self.extras is NO_EXTRAS else (self.links, self.marks, self.pairs, self.turns)
+        self.work = int(whole_lanes(self.classes)) + self.watched.shape[1] + self.classes
 
     def tables(self) -> State:
         """All state of the pool, not copied."""
@@ -270,35 +265,17 @@ class Pool:
 
     def compact(self) -> State:
         """All state of the pool in tables without gaps: the same for the same trees, however they came about."""
-        twin = Pool.__new__(Pool)
-        twin.trees, twin.head = self.trees, self.head.copy()
-        twin.nodes, twin.tally, twin.stats, twin.watched = self.nodes, self.tally, self.stats, self.watched
-        twin._resize(*self.live)
-        return {name: getattr(twin if hasattr(twin, name) else self, name) for name in self.TABLES}
-
-    @property
-    def arguments(self) -> tuple[NDArray[Any], ...]:
-        """The tables in the order in which compiled routines take them."""
-        plain = (self.nodes, self.tally, self.stats, self.watched, self.layout, self.rng, self.head, self.rules)
-        return plain if self.extras is PLAIN else (*plain, *(getattr(self, name) for name in self.extras.names))
+        moved = self._moved(*self.live)
+        return {name: moved.get(name, table) for name, table in self.tables().items()}
 
     @property
     def nbytes(self) -> int:
         """Bytes of all tables."""
         return sum(table.nbytes for table in self.tables().values())
 
-    def play(
-        self,
-        routine: Callable[..., int],
-        X: NDArray[np.float64],
-        y: NDArray[np.int64],
-        w: NDArray[np.float64],
-        events: NDArray[np.int64],
-        out: NDArray[np.float64],
-        known: int,
-    ) -> None:
+    def play(self, routine: Routine, X: Floats, y: Ints, w: Floats, events: Ints, out: Floats, known: int) -> None:
         """Let a compiled routine carry out the events; whenever it stops short, grow what it lacks and go on."""
-        done = routine(*self.arguments, X, y, w, events, out, known, *self.scratch())
+        done = routine(self.bundle, self.linked, X, y, w, events, out, known, np.empty(self.work))
         while done < len(events):
             learned = ~events[:done][events[:done] < 0]
             if learned.size:
@@ -306,27 +283,22 @@ class Pool:
             events = events[done:]
             r = ~events[0]
             self.make_room(X[r], int(y[r]))
-            done = routine(*self.arguments, X, y, w, events, out, known, *self.scratch())
-
-    def scratch(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Make the arrays in which compiled routines keep votes and their logarithms, and line up numbers."""
-        classes = self.tally.shape[1] - 1
-        return np.empty(classes), np.empty(whole_lanes(classes) + self.watched.shape[1])
+            done = routine(self.bundle, self.linked, X, y, w, events, out, known, np.empty(self.work))
 
     # -- growing ------------------------------------------------------------------------------------------------------
 
-    def make_room(self, x: NDArray[np.float64], y: int) -> None:
+    def make_room(self, x: Floats, y: int) -> None:
         """Grow whatever kept a compiled routine from learning row x with label code y."""
-        classes = self.tally.shape[1] - 1
+        classes = self.classes
         if y >= classes:
             self._reshape(self.layout, max(y + 1, classes + classes // 2))
             return
-        room = self.layout[ROOM]
+        room = self.layout[L_ROOM]
         lacking = (room > 0) & (np.abs(x) <= HUGE) & (x >= room)
         if lacking.any():
             layout = self.layout.copy()
             wanted = np.where(lacking, x, 0).astype(np.int64) + 1
-            layout[ROOM] = np.where(lacking, np.maximum(wanted, room + room // 2), room)
+            layout[L_ROOM] = np.where(lacking, np.maximum(wanted, room + room // 2), room)
             self._reshape(layout, classes)
             return
         self._enlarge()
@@ -338,10 +310,10 @@ class Pool:
         new = schema.features[self.layout.shape[1] :]
         if new:
             more = np.zeros((len(self.layout), len(new)), dtype=np.int64)
-            more[ROOM] = [f.nominal for f in new]
-            self._reshape(np.ascontiguousarray(np.hstack([self.layout, more])), self.tally.shape[1] - 1)
+            more[L_ROOM] = [f.nominal for f in new]
+            self._reshape(np.ascontiguousarray(np.hstack([self.layout, more])), self.classes)
 
-    def _reshape(self, layout: NDArray[np.int64], classes: int) -> None:
+    def _reshape(self, layout: Ints, classes: int) -> None:
         """Give every leaf room for more classes, values or attributes."""
         m, width = self._m(layout), self._width(layout, classes)
         nodes, slots = len(self.nodes), len(self.stats)
@@ -360,18 +332,19 @@ class Pool:
         self._resize(nodes, max(slots, self.live[1]))  # without gaps: the slots in use come first
         stats = _zeros((slots, width))
         watched = _zeros((slots, m, 2), np.int32)
-        old = self.tally.shape[1] - 1
+        old = self.classes
         used = int(self.head[p.H_SLOTS])
         moving_jit.relayout(self.stats, self.watched, self.layout, old, stats, watched, layout, classes, used)
         self.stats, self.watched, self.layout = stats, watched, layout
         self.tally = np.ascontiguousarray(np.pad(self.tally, ((0, 0), (0, classes - old))))
         self._note_arity()
+        self._bind()
 
     def _enlarge(self) -> None:
         """Make room for a split and a leaf: collect what is free, else grow, else put leaves to sleep."""
         nodes, slots = self.live
         need = self.need * int(self.head[p.H_ARITY])
-        node, slot = self._node_bytes(self.tally.shape[1] - 1), _slot_bytes(self.stats.shape[1], self.watched.shape[1])
+        node, slot = self._node_bytes(self.classes), _slot_bytes(self.stats.shape[1], self.watched.shape[1])
         room_nodes, room_slots = len(self.nodes), len(self.stats)
         if nodes + max(need, nodes // 4) > room_nodes and not self.head[p.H_FROZEN]:
             room_nodes = nodes + max(need, nodes // 2)
@@ -392,10 +365,7 @@ class Pool:
     @property
     def live(self) -> tuple[int, int]:
         """How many nodes and slots the trees use."""
-        if self.extras is PLAIN:
-            n_nodes, n_slots = moving_jit.live(self.nodes, self.trees)
-        else:
-            n_nodes, n_slots = moving_jit.live_linked(self.nodes, self.trees, self.extras.kind, self.links)
+        n_nodes, n_slots = moving_jit.live(self.nodes, self.trees, self.extras.kind, self.links)
         return int(n_nodes), int(n_slots)
 
     def _ration(self, keep: int) -> None:
@@ -439,49 +409,54 @@ class Pool:
 
     def _resize(self, nodes: int, slots: int) -> None:
         """Move all trees into tables of these lengths."""
-        new_nodes = _leaves(nodes)
-        new_tally = _zeros((nodes, self.tally.shape[1]))
-        stats = _zeros((slots, self.stats.shape[1]))
-        watched = _zeros((slots, *self.watched.shape[1:]), np.int32)
-        old = (self.nodes, self.tally, self.stats, self.watched)
-        linked, new_linked = (self.links, self.marks, self.pairs), self.extras.make(nodes, self.trees)
-        new = (new_nodes, new_tally, stats, watched)
-        moving_jit.move(*old, self.head, self.trees, *new, self.extras.kind, *linked, *new_linked)
-        self.nodes, self.tally, self.stats, self.watched = new_nodes, new_tally, stats, watched
-        self.links, self.marks, self.pairs = new_linked
+        for name, table in self._moved(nodes, slots).items():
+            setattr(self, name, table)
+        self._bind()
+
+    def _moved(self, nodes: int, slots: int) -> State:
+        """Give the tables that are others once all trees have moved into such of these lengths, without gaps."""
+        head = self.head.copy()
+        new_nodes, new_tally = _leaves(nodes), _zeros((nodes, self.tally.shape[1]))
+        stats, watched = _zeros((slots, self.stats.shape[1])), _zeros((slots, *self.watched.shape[1:]), np.int32)
+        links, marks, pairs = self.extras.make(nodes, self.trees)
+        old = (self.nodes, self.tally, self.stats, self.watched, self.links, self.marks, self.pairs)
+        new = (new_nodes, new_tally, stats, watched, links, marks, pairs)
+        moving_jit.move(old, head, self.trees, self.extras.kind, new)
+        return {"nodes": new_nodes, "tally": new_tally, "stats": stats, "watched": watched, "head": head,
+                "links": links, "marks": marks, "pairs": pairs}  # fmt: skip
 
     def rehearse(self) -> None:
         """Run everything that happens only when tables grow, so that it is compiled before time counts."""
         self._enlarge()
         self._ration(1)
-        self._reshape(self.layout, self.tally.shape[1])
+        self._reshape(self.layout, self.classes + 1)
 
     # -- sizes --------------------------------------------------------------------------------------------------------
 
-    def _m(self, layout: NDArray[np.int64]) -> int:
+    def _m(self, layout: Ints) -> int:
         """How many attributes a leaf watches (at least one cell, which the free list needs)."""
         d = int(layout.shape[1])
         return max(1, d if self.subspace is None else min(self.subspace, d))
 
-    def _width(self, layout: NDArray[np.int64], classes: int) -> int:
-        room = layout[ROOM]
-        sizes = np.sort(np.where(room == 0, OWN + NUMERIC_COLUMNS * classes, 1 + classes + room * classes))
-        return whole_lanes(HEADER + int(sizes[::-1][: self._m(layout)].sum()))
+    def _width(self, layout: Ints, classes: int) -> int:
+        room = layout[L_ROOM]
+        sizes = np.sort(np.where(room == 0, G_CLASSES + C_ROWS * classes, 1 + classes + room * classes))
+        return whole_lanes(S_HEADER + int(sizes[::-1][: self._m(layout)].sum()))
 
     def _keep(self, slots: int) -> int:
         """How many leaves to keep awake so that an eighth of the slots, and at least ``need``, is free."""
         return max(0, slots - self.need - slots // 8)
 
-    def _fixed_bytes(self, layout: NDArray[np.int64]) -> int:
+    def _fixed_bytes(self, layout: Ints) -> int:
         return layout.nbytes + self.rng.nbytes + self.head.nbytes + self.turns.nbytes
 
     def _node_bytes(self, classes: int) -> int:
         return p.NODE.itemsize + 8 * (1 + classes) + self.extras.node_bytes
 
     def _note_arity(self) -> None:
-        widest = int(self.layout[ROOM].max(initial=2))
+        widest = int(self.layout[L_ROOM].max(initial=2))
         self.head[p.H_ARITY] = 2 if self.binary else widest + widest % 2
-        self.head[p.H_NOMINAL] = int((self.layout[ROOM] > 0).sum())
+        self.head[p.H_NOMINAL] = int((self.layout[L_ROOM] > 0).sum())
 
 
 def _leaves(n: int) -> NDArray[np.void]:

@@ -1,6 +1,5 @@
 """What all learners that are one tree share: a pool of one, and the compiled routine that plays it."""
 
-from collections.abc import Callable
 from dataclasses import fields
 from typing import Any, ClassVar
 
@@ -9,7 +8,8 @@ from thalweg.core.classifier import Classifier, Floats, Ints
 from thalweg.core.protocols import State
 from thalweg.core.schema import Schema
 from thalweg.jit.random import seeded
-from thalweg.pool.pool import PLAIN, Extras, Pool, Rules
+from thalweg.pool.pool import NO_EXTRAS, Extras, Pool, Routine
+from thalweg.pool.rules import Rules
 
 
 class Tree(Classifier):
@@ -20,7 +20,7 @@ class Tree(Classifier):
 
     __slots__ = ("_pool",)
 
-    _routine: ClassVar[Callable[..., int]]
+    _routine: ClassVar[Routine]
     """The compiled loop over events."""
 
     grace_period: float
@@ -50,7 +50,7 @@ class Tree(Classifier):
         return Rules(**{f.name: chosen[f.name] for f in fields(Rules) if f.name in chosen})
 
     def _extras(self) -> Extras:
-        return PLAIN
+        return NO_EXTRAS
 
     def _start(self, schema: Schema) -> None:
         self._pool = Pool(self._rules(), schema, trees=1, rng=seeded(self.seed), extras=self._extras())

@@ -3,24 +3,22 @@
 import numpy as np
 
 from thalweg.jit.compile import compiled
-from thalweg.jit.random import Seeds
-from thalweg.pool.leaf_jit import Floats, Ints, Watched, whole_lanes
-from thalweg.pool.pool_jit import vote
-from thalweg.pool.tables_jit import LEAF, Nodes, Trees, arity, branch, feature_of, left_of
+from thalweg.pool.leaf_jit import Floats, Ints, whole_lanes
+from thalweg.pool.pool_jit import LEAF, Nodes, Tables, Trees, arity, branch, feature_of, left_of, vote
 
 
 @compiled
-def trace(nodes: Nodes, tally: Floats, stats: Floats, watched: Watched, layout: Ints, rng: Seeds, head: Ints,
-          rules: Floats, root: int, X: Floats, r: int, votes: Floats) -> Ints:  # fmt: skip
+def trace(tables: Tables, root: int, X: Floats, r: int, votes: Floats) -> Ints:
     """Give the nodes on the way of row r from the root to its leaf, and fill ``votes`` with the leaf's answer."""
-    p = Trees(nodes, tally, stats, watched, layout, rng, head, rules)
+    p = Trees(*tables)
+    nodes = p.nodes
     path, depth = np.empty(len(nodes), dtype=np.int64), 1
     path[0], parent, i = root, -1, root
     while feature_of(nodes, i) != LEAF:
         parent, i = i, branch(p, i, feature_of(nodes, i), X, r)
         path[depth] = i
         depth += 1
-    vote(p, i, parent, X, r, np.empty(whole_lanes(len(votes)) + watched.shape[1]), votes)
+    vote(p, i, parent, X, r, np.empty(whole_lanes(len(votes)) + p.watched.shape[1]), votes)
     return path[:depth]
 
 

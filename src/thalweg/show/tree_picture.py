@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from thalweg.core.schema import Feature, Schema
 from thalweg.pool.explanation import Explanation, Way, explain, way_down
-from thalweg.pool.tables_jit import IDLE, LEAF, arity
+from thalweg.pool.pool_jit import IDLE, LEAF, arity
 from thalweg.pool.tree import Tree
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from thalweg.learners.chunks.chunk_tree import grow_tree, sklearn_tree
-from thalweg.pool.tables_jit import LEAF
+from thalweg.pool.pool_jit import LEAF
 from twins.chunk_tree import shape, twin_tree, votes
 
 

@@ -36,7 +36,7 @@ from thalweg import (
 from thalweg.jit.compile import compiled
 from thalweg.jit.random import seeded
 from thalweg.learners.forests import forest as forest_file
-from thalweg.learners.forests import members_jit as m
+from thalweg.learners.forests import forest_jit as m
 from thalweg.pool.pool import Pool
 
 EAGER = {"grace_period": 30, "delta": 0.1, "tau": 0.2}
@@ -542,9 +542,9 @@ def test_the_true_state_is_taken(good):
 @pytest.mark.parametrize(
     ("column", "value"),
     [
-        (m.FORE, 1.0), (m.FORE, 0.5), (m.FORE, -1.0), (m.FORE, 1e9), (m.BACK, 0.0), (m.GROWS, 2.0), (m.SEEN, math.nan),
-        (m.RIGHT, math.inf), (m.DRIFTS, 0.5), (m.DRIFTS, -3.0), (m.DRIFTS, -1.0), (m.ROWS, -5.0), (m.GROWS, -1.0),
-        (m.GROWS, 0.5),
+        (m.M_FORE, 1.0), (m.M_FORE, 0.5), (m.M_FORE, -1.0), (m.M_FORE, 1e9), (m.M_BACK, 0.0), (m.M_GROWS, 2.0),
+        (m.M_SEEN, math.nan), (m.M_RIGHT, math.inf), (m.M_DRIFTS, 0.5), (m.M_DRIFTS, -3.0), (m.M_DRIFTS, -1.0),
+        (m.M_ROWS, -5.0), (m.M_GROWS, -1.0), (m.M_GROWS, 0.5),
     ],
 )  # fmt: skip
 def test_a_member_that_cannot_be_is_refused(good, column, value):
@@ -553,9 +553,9 @@ def test_a_member_that_cannot_be_is_refused(good, column, value):
 
 def test_two_members_may_not_share_a_tree(good):
     members = good["members"].copy()
-    members[[0, 1], m.FORE] = members[[1, 0], m.FORE]  # another order is fine
+    members[[0, 1], m.M_FORE] = members[[1, 0], m.M_FORE]  # another order is fine
     FORESTS["arf"]().restore(good | {"members": members})
-    members[0, m.FORE] = members[1, m.FORE]
+    members[0, m.M_FORE] = members[1, m.M_FORE]
     refuse(good | {"members": members}, "'members' holds what no forest could")
 
 
@@ -605,7 +605,7 @@ def test_a_refused_state_leaves_the_forest_as_it_was(good):
     forest = FORESTS["arf"]().declare(schema_of(MIXED)).partial_fit(X, y)
     before = forest.state()
     with pytest.raises(ValueError, match="state must be what"):
-        forest.restore(members_with(good, m.FORE, 1e9))
+        forest.restore(members_with(good, m.M_FORE, 1e9))
     assert all(np.array_equal(before[name], table) for name, table in forest.state().items())
     forest.partial_fit(X, y)
 
@@ -658,9 +658,9 @@ def test_only_the_latest_replacements_are_kept():
     for rows in chunks(9000, 100):
         seen |= set(forest.partial_fit(X[rows], y[rows]).replacements)
     drifts = forest.members[0].drifts
-    assert drifts > m.KEPT
+    assert drifts > m.M_RING
     assert len(seen) == drifts
-    assert forest.replacements == sorted(seen)[-m.KEPT :]
+    assert forest.replacements == sorted(seen)[-m.M_RING :]
 
 
 def test_importances_find_what_matters(make):
@@ -775,7 +775,7 @@ def test_looking_changes_nothing(make):
     assert forest.members
     assert forest.importances()
     assert forest.memory()
-    assert len(forest.replacements) <= m.KEPT * forest.size
+    assert len(forest.replacements) <= m.M_RING * forest.size
     assert forest.explain_one(X[0]).label == forest.predict(X[:1])[0]
     assert all(np.array_equal(before[name], table) for name, table in forest.state().items())
 
@@ -829,7 +829,7 @@ def test_the_weights_of_boosting_stay_shares(weights):
     seen = []
     for rows in chunks(1500, 25):
         forest.partial_fit(X[rows], y[rows])
-        alphas = forest._arrays["members"][:, m.ALPHA].copy()
+        alphas = forest._arrays["members"][:, m.M_ALPHA].copy()
         assert (alphas >= 0.0).all()
         assert alphas.sum() == pytest.approx(1.0, abs=1e-9)
         seen.append(alphas)

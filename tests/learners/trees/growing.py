@@ -3,8 +3,8 @@
 import numpy as np
 
 from thalweg import Feature, HoeffdingTree, Schema
-from thalweg.pool import tables_jit as p
-from thalweg.pool.leaf_jit import NUMBERS
+from thalweg.pool import pool_jit as p
+from thalweg.pool.leaf_jit import S_NUMBERS
 
 
 def numeric_stream(seed, n, d=5, classes=2, noise=0.1):
@@ -137,4 +137,4 @@ def check_leaves(pool, twin):
         assert pool.tally[i].tolist() == [leaf.weight, *counts]
         slot = int(pool.nodes[i]["left"])
         if slot >= 0:
-            assert pool.stats[slot, :NUMBERS].tolist() == [leaf.last, leaf.majority_right, leaf.bayes_right]
+            assert pool.stats[slot, :S_NUMBERS].tolist() == [leaf.last, leaf.majority_right, leaf.bayes_right]

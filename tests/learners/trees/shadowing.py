@@ -11,7 +11,7 @@ from growing import by_appearance, leaves, mixed_stream, numeric_stream, structu
 import thalweg
 from thalweg import Feature, Schema
 from thalweg.jit.random import choose, poisson, seeded
-from thalweg.pool.leaf_jit import NUMBERS
+from thalweg.pool.leaf_jit import S_NUMBERS
 
 
 def draws(seed=1):
@@ -70,7 +70,7 @@ def shadow(tree, twin, X, y, w=None):
         ]
         slot = int(pool.nodes[i]["left"])
         if slot >= 0:
-            assert pool.stats[slot, :NUMBERS].tolist() == [leaf.last, leaf.majority_right, leaf.bayes_right]
+            assert pool.stats[slot, :S_NUMBERS].tolist() == [leaf.last, leaf.majority_right, leaf.bayes_right]
 
 
 def by_chunks(make, X, y, size, w=None):

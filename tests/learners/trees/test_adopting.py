@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from thalweg import HoeffdingTree, Schema
-from thalweg.pool.tables_jit import H_FREE, H_FREE_SLOT, H_NODES, H_SLOTS
+from thalweg.pool.pool_jit import H_FREE, H_FREE_SLOT, H_NODES, H_SLOTS
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(3000, 4))

@@ -5,8 +5,7 @@ import pytest
 from growing import mixed_stream, tree_stream
 
 from thalweg import HoeffdingTree
-from thalweg.pool import tables_jit as p
-from thalweg.pool.moving_jit import live
+from thalweg.pool import pool_jit as p
 
 HUNGRY = {"grace_period": 30, "delta": 0.05, "tau": 0.2}
 
@@ -37,7 +36,7 @@ def test_the_state_stays_below_the_limit_and_the_tree_learns(limit, leaf):
     for rows in chunks(len(y), 100):
         right += (tree.test_then_train(X[rows], y[rows]).argmax(axis=1) == y[rows]).sum()
         assert tree.state_bytes <= limit
-        assert live(tree._pool.nodes, 1) <= (len(tree._pool.nodes), len(tree._pool.stats))
+        assert tree._pool.live <= (len(tree._pool.nodes), len(tree._pool.stats))
     assert free.partial_fit(X, y).state_bytes > limit  # it is a real limit
     assert tree.state_bytes > limit / 2  # and is made use of
     majority = np.bincount(y).max() / len(y)
@@ -78,7 +77,7 @@ def test_a_sleeping_leaf_counts_but_does_not_observe():
         tree.learn_one(X[r], int(y[r]))
     assert tree._pool.tally[:, 1:].sum() == pytest.approx(weight + 200)
     assert tree.n_leaves == leaves
-    assert live(tree._pool.nodes, 1)[1] == 0
+    assert tree._pool.live[1] == 0
 
 
 def test_stop_freezes_the_tree():
@@ -180,7 +179,7 @@ def test_a_limit_too_small_for_one_leaf_is_refused_with_a_sentence(d, limit):
     least = int(str(error.value).split("at least ")[1].split()[0])
     tree = HoeffdingTree(**HUNGRY, limit_bytes=least).partial_fit(X, y)
     assert tree.state_bytes <= least
-    assert live(tree._pool.nodes, 1)[1] == 1  # what the sentence asks for is enough to observe
+    assert tree._pool.live[1] == 1  # what the sentence asks for is enough to observe
 
 
 @pytest.mark.parametrize(("d", "limit"), [(3, 4096), (300, 95_000)])
@@ -189,4 +188,4 @@ def test_a_limit_that_just_holds_one_leaf(d, limit):
     tree = HoeffdingTree(**HUNGRY, limit_bytes=limit)
     for rows in chunks(2000, 100):
         assert tree.partial_fit(X[rows], y[rows]).state_bytes <= limit
-    assert live(tree._pool.nodes, 1)[1] >= 1
+    assert tree._pool.live[1] >= 1

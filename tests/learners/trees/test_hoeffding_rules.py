@@ -5,7 +5,7 @@ import pytest
 from growing import declared, mixed_stream, numeric_stream, structure
 
 from thalweg import HoeffdingTree
-from thalweg.pool import tables_jit as p
+from thalweg.pool import pool_jit as p
 from twins.hoeffding import SlowHoeffdingTree
 
 EAGER = {"grace_period": 20, "delta": 0.1, "tau": 0.25}

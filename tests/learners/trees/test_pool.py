@@ -7,20 +7,22 @@ from growing import leaves, mixed_stream, nodes_below, structure
 from thalweg import Feature, Schema
 from thalweg.jit.compile import compiled
 from thalweg.jit.random import seeded
-from thalweg.pool import tables_jit as p
-from thalweg.pool.moving_jit import live
-from thalweg.pool.pool import Pool, Rules
-from thalweg.pool.pool_jit import has_room, learn, vote, write_proba
+from thalweg.pool import pool_jit as p
+from thalweg.pool.moving_jit import clear_tree
+from thalweg.pool.pool import Pool
+from thalweg.pool.pool_jit import has_room, learn, meet, vote, write_proba
+from thalweg.pool.rules import Rules
+from thalweg.pool.split_jit import attempt
 
 KINDS = (None, 3, None, 5)
 RULES = Rules(grace_period=20, delta=0.1, tau=0.3, subspace=3)
 
 
 @compiled
-def learn_all(nodes, tally, stats, watched, layout, rng, head, rules, X, y, W, start):
+def learn_all(tables, X, y, W, start):
     """Let every tree t learn row r with weight W[r, t]; a short answer (row × trees + tree) asks for room."""
-    q = p.Trees(nodes, tally, stats, watched, layout, rng, head, rules)
-    votes, logs = np.empty(tally.shape[1] - 1), np.empty(tally.shape[1] + 3 + watched.shape[1])
+    q = p.Trees(*tables)
+    votes, logs = np.empty(q.tally.shape[1] - 1), np.empty(q.tally.shape[1] + 3 + q.watched.shape[1])
     trees = W.shape[1]
     for k in range(start, len(y) * trees):
         r, t = k // trees, k % trees
@@ -28,16 +30,18 @@ def learn_all(nodes, tally, stats, watched, layout, rng, head, rules, X, y, W, s
             continue
         if not has_room(q, 1, X, r, y[r]):
             return k
+        meet(q, X, r)
         i, _ = p.find(q, t, X, r, W[r, t])
-        learn(q, t, i, 3, X, r, y[r], W[r, t], False, logs, votes)
+        if learn(q, t, i, X, r, y[r], W[r, t], False, logs, votes):
+            attempt(q, t, 3, i)
     return len(y) * trees
 
 
 @compiled
-def answer_all(nodes, tally, stats, watched, layout, rng, head, rules, X, t, out):
+def answer_all(tables, X, t, out):
     """Write what tree t answers to each row."""
-    q = p.Trees(nodes, tally, stats, watched, layout, rng, head, rules)
-    votes, logs = np.empty(tally.shape[1] - 1), np.empty(tally.shape[1] + 3 + watched.shape[1])
+    q = p.Trees(*tables)
+    votes, logs = np.empty(q.tally.shape[1] - 1), np.empty(q.tally.shape[1] + 3 + q.watched.shape[1])
     for r in range(len(X)):
         i, parent = p.find(q, t, X, r, 0.0)
         vote(q, i, parent, X, r, logs, votes)
@@ -45,8 +49,8 @@ def answer_all(nodes, tally, stats, watched, layout, rng, head, rules, X, t, out
 
 
 @compiled
-def clear(nodes, tally, stats, watched, layout, rng, head, rules, t):
-    p.clear_tree(p.Trees(nodes, tally, stats, watched, layout, rng, head, rules), t)
+def clear(tables, t):
+    clear_tree(p.Trees(*tables), t)
 
 
 SCHEMA = Schema(tuple(Feature(f"f{i}", values=None if k is None else tuple(range(k))) for i, k in enumerate(KINDS)))
@@ -57,15 +61,15 @@ def make(trees=3):
 
 
 def teach(pool, X, y, W):
-    done = learn_all(*pool.arguments, X, y, W, 0)
+    done = learn_all(pool.bundle, X, y, W, 0)
     while done < W.size:
         pool.make_room(X[done // W.shape[1]], int(y[done // W.shape[1]]))
-        done = learn_all(*pool.arguments, X, y, W, done)
+        done = learn_all(pool.bundle, X, y, W, done)
 
 
 def answers(pool, X, t):
     out = np.zeros((len(X), 3))
-    answer_all(*pool.arguments, X, t, out)
+    answer_all(pool.bundle, X, t, out)
     return out
 
 
@@ -108,7 +112,7 @@ def check_books(pool):
     assert sorted(used + free_slots(pool)) == list(range(int(pool.head[p.H_SLOTS])))
     odd = sum(p.arity(pool.nodes, i) % 2 for i in nodes if pool.nodes[i]["feature"] != p.LEAF)
     assert len(nodes) + odd + len(free_nodes(pool)) == pool.head[p.H_NODES]
-    assert live(pool.nodes, pool.trees) == (len(nodes) + odd, len(used))
+    assert pool.live == (len(nodes) + odd, len(used))
 
 
 def test_trees_in_a_pool_grow_as_they_would_alone(grown):
@@ -128,15 +132,15 @@ def test_trees_in_a_pool_grow_as_they_would_alone(grown):
 
 def test_clearing_a_tree_frees_all_it_had_and_leaves_the_others_alone(grown):
     pool, X, *_ = grown
-    nodes, used = live(pool.nodes, 3)
+    nodes, used = pool.live
     mine = len(nodes_below(pool, 1)) + sum(
         p.arity(pool.nodes, i) % 2 for i in nodes_below(pool, 1) if pool.nodes[i]["feature"] != p.LEAF
     )
     my_slots = len(slots(pool, 1))
     before = [answers(pool, X, t) for t in (0, 2)]
-    clear(*pool.arguments, 1)
+    clear(pool.bundle, 1)
     check_books(pool)
-    assert live(pool.nodes, 3) == (nodes - mine + 1, used - my_slots)
+    assert pool.live == (nodes - mine + 1, used - my_slots)
     assert structure(pool, 1) is None
     assert not pool.tally[1].any()
     assert np.array_equal(answers(pool, X, 1), np.full((len(X), 3), 1 / 3))
@@ -146,14 +150,14 @@ def test_clearing_a_tree_frees_all_it_had_and_leaves_the_others_alone(grown):
 def test_freed_nodes_and_slots_are_used_again(grown):
     pool, X, y, W = grown
     for _ in range(4):  # tree 1 is replaced again and again, and grows as it did the first time
-        clear(*pool.arguments, 1)
+        clear(pool.bundle, 1)
         pool.rng[1] = make().rng[1]
         only = np.zeros_like(W)
         only[:, 1] = W[:, 1]
         teach(pool, X, y, only)
         check_books(pool)
     assert structure(pool, 1) == structure_of_second(X, y, W)
-    assert len(pool.nodes) <= 2 * live(pool.nodes, 3)[0] + 16
+    assert len(pool.nodes) <= 2 * pool.live[0] + 16
 
 
 def structure_of_second(X, y, W):
@@ -167,10 +171,10 @@ def structure_of_second(X, y, W):
 def test_moving_house_changes_no_answer_and_no_future(grown, cleared):
     pool, X, y, W = grown
     if cleared is not None:
-        clear(*pool.arguments, cleared)
+        clear(pool.bundle, cleared)
     stayed = Pool.adopt(RULES, {name: table.copy() for name, table in pool.tables().items()}, SCHEMA, trees=3)
     before = [answers(pool, X, t) for t in range(3)]
-    need_nodes, need_slots = live(pool.nodes, 3)
+    need_nodes, need_slots = pool.live
     pool._resize(need_nodes, need_slots)
     assert (pool.head[p.H_NODES], pool.head[p.H_SLOTS]) == (need_nodes, need_slots)
     check_books(pool)
@@ -186,7 +190,7 @@ def test_clearing_a_tree_without_features():
     pool = Pool(RULES, Schema(()), trees=2, rng=seeded(1, 2))
     X, y, W = np.zeros((5, 0)), np.array([0, 1, 0, 0, 1]), np.ones((5, 2))
     teach(pool, X, y, W)
-    clear(*pool.arguments, 0)
+    clear(pool.bundle, 0)
     check_books(pool)
     teach(pool, X, y, W)
     check_books(pool)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from thalweg.jit.impurity import GAIN, GINI
-from thalweg.pool import leaf_jit
+from thalweg.pool import leaf_jit, split_jit
 from twins.observers import NumericObserver, merit_of_two, x_log2_x
 
 CODES = {"gain": GAIN, "gini": GINI}
@@ -29,8 +29,8 @@ class Attribute:
 
     def best(self, criterion, points=10, min_share=0.01, whole=1.0):
         """Merit and threshold, which the twin finds too."""
-        work = np.full((leaf_jit.WORK_ROWS, max(leaf_jit.vectors(points), self.classes)), math.nan)
-        merit, t = leaf_jit.best_number(
+        work = np.full((split_jit.WORK_ROWS, max(split_jit.vectors(points), self.classes)), math.nan)
+        merit, t = split_jit.best_number(
             self.stats, 0, 0, 1, self.classes, CODES[criterion], whole, min_share, points, work
         )
         m, test = self.slow.best(criterion, whole, min_share, points)
@@ -120,7 +120,7 @@ def test_a_threshold_upon_the_mean_of_a_class(width, weight, share, criterion):
     assert t == 0.0
     assert merit == pytest.approx(attribute.exact(criterion, 0.0), abs=1e-9)
     left, right = np.empty((2, 2))
-    leaf_jit.divide_number(attribute.stats, 0, 0, 1, 2, 0.0, left, right)
+    split_jit.divide_number(attribute.stats, 0, 0, 1, 2, 0.0, left, right)
     assert left[0] == 2.0 * weight * share
     assert left[0] + right[0] == 2.0 * weight
 

@@ -4,7 +4,7 @@ import math
 from typing import final
 
 from thalweg.learners.trees.hoeffding_jit import play
-from thalweg.pool.pool import Rules
+from thalweg.pool.rules import Rules
 from thalweg.pool.tree import Tree
 
 _NEVER_SPLIT = Rules(grace_period=math.inf, leaf="bayes")

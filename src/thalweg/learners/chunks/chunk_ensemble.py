@@ -20,7 +20,7 @@ from thalweg.index.index import Index
 from thalweg.index.rules import Rules
 from thalweg.learners.chunks.chunk_tree import ChunkTree, grow_tree, sklearn_tree
 from thalweg.learners.chunks.target import Target, weight_of
-from thalweg.pool.tables_jit import LEAF, NODE
+from thalweg.pool.pool_jit import LEAF, NODE
 from thalweg.registry import INDEXES
 
 WEIGHTS = ("equal", "accuracy", "decay")

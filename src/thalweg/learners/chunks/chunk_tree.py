@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from thalweg.index.rules import Floats, Ints, Rules, boxes_of_tree
 from thalweg.learners.chunks import chunk_tree_jit as jit
-from thalweg.pool.tables_jit import LEAF
+from thalweg.pool.pool_jit import LEAF
 
 _LARGEST = float(np.finfo(np.float32).max)
 

@@ -19,7 +19,7 @@ import numpy as np
 
 from thalweg.jit.compile import called, compiled, inlined
 from thalweg.pool.leaf_jit import Floats, Ints
-from thalweg.pool.tables_jit import LEAF, NODE, Nodes, arity, feature_of, left_of
+from thalweg.pool.pool_jit import LEAF, NODE, Nodes, arity, feature_of, left_of
 
 FEATURE, FIRST, BRANCHES, MISSING = 0, 1, 2, 3
 TIE = 1e-9

@@ -15,7 +15,7 @@ from thalweg.core.steps import Steps, cut, unroll
 from thalweg.learners.deep import outputs_jit as jit
 from thalweg.learners.deep.cascade import CLASSES, first_learned, layer_schema, stacked, widened
 from thalweg.learners.deep.frozen_deep import FrozenDeepForest
-from thalweg.learners.forests import members_jit as m
+from thalweg.learners.forests import forest_jit as m
 from thalweg.learners.forests.by_name import make_forest
 from thalweg.learners.forests.forest import Forest, play_together
 
@@ -181,7 +181,9 @@ class StreamingDeepForest(Classifier):
 
     def _play(self, X: Floats, y: Ints, w: Floats, events: Ints, out: Floats, known: int) -> None:
         assert self._schema is not None
-        if not self._layers[0][0]._arrays["members"][0, m.ROWS]:  # nothing learned: all classes alike, to the last bit
+        if not self._layers[0][0]._arrays["members"][
+            0, m.M_ROWS
+        ]:  # nothing learned: all classes alike, to the last bit
             n = first_learned(events)
             if known:
                 out[events[:n], :known] = 1.0 / known
@@ -360,19 +362,19 @@ class StreamingDeepForest(Classifier):
     @property
     def layer_drifts(self) -> list[int]:
         """How many trees were replaced in each layer so far."""
-        return [int(sum(rows[:, m.DRIFTS].sum() for rows in layer)) for layer in self._members()]
+        return [int(sum(rows[:, m.M_DRIFTS].sum() for rows in layer)) for layer in self._members()]
 
     @property
     def layer_warnings(self) -> list[int]:
         """How many warnings there were in each layer so far."""
-        return [int(sum(rows[:, m.WARNINGS].sum() for rows in layer)) for layer in self._members()]
+        return [int(sum(rows[:, m.M_WARNINGS].sum() for rows in layer)) for layer in self._members()]
 
     @property
     def replacements(self) -> list[tuple[int, int]]:
         """When trees were replaced: (rows learned before, tree), in order of time; the latest 18 of each tree."""
         found, first = [], 0
         for layer, members in zip(self._layers if self._started else (), self._members(), strict=True):
-            began = int(self._members()[0][0][0, m.ROWS] - members[0][0, m.ROWS])  # a layer may have joined late
+            began = int(self._members()[0][0][0, m.M_ROWS] - members[0][0, m.M_ROWS])  # a layer may have joined late
             for forest in layer:
                 found += [(began + row, first + t) for row, t in forest.replacements]
                 first += int(forest.size)

@@ -5,7 +5,7 @@ from typing import Any, Literal, final
 from thalweg.core import params
 from thalweg.detectors.by_name import make_detector
 from thalweg.detectors.detector import Detector
-from thalweg.learners.forests import members_jit as m
+from thalweg.learners.forests import forest_jit as m
 from thalweg.learners.forests.forest import Forest, Plan
 from thalweg.learners.forests.subspace import check_subspace, features_of
 
@@ -101,8 +101,8 @@ class AdaptiveRandomForest(Forest):
         return Plan(
             rules=self._tree_rules(features_of(self._chosen("subspace"), d)),
             rate=self.rate,
-            votes=m.BY_ACCURACY if self.weighted_vote else m.EQUAL,
-            replace=m.NEVER if drift is None else m.OWN,
+            votes=m.VOTE_BY_ACCURACY if self.weighted_vote else m.VOTE_EQUAL,
+            replacing=m.REPLACE_NEVER if drift is None else m.REPLACE_OWN,
             drift=drift,
             warning=None if drift is None else make_detector("warning", self._chosen("warning")),
             detect_before=self.detect_before,

@@ -5,7 +5,7 @@ from typing import Literal, final
 from thalweg.core import params
 from thalweg.detectors.by_name import make_detector
 from thalweg.detectors.detector import Detector
-from thalweg.learners.forests import members_jit as m
+from thalweg.learners.forests import forest_jit as m
 from thalweg.learners.forests.forest import Forest, Plan
 
 
@@ -63,5 +63,5 @@ class OnlineBagging(Forest):
 
     def _make_plan(self, d: int) -> Plan:
         drift = make_detector("drift", self.drift)
-        replace = m.NEVER if drift is None else m.WORST
-        return Plan(rules=self._tree_rules(), rate=self.rate, drift=drift, replace=replace, feed_always=True)
+        replacing = m.REPLACE_NEVER if drift is None else m.REPLACE_WORST
+        return Plan(rules=self._tree_rules(), rate=self.rate, drift=drift, replacing=replacing, feed_always=True)

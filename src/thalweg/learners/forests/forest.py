@@ -14,7 +14,6 @@ from itertools import combinations, pairwise
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from thalweg.core import params
 from thalweg.core.classifier import Classifier, Floats, Ints
@@ -24,12 +23,12 @@ from thalweg.detectors.detector import Detector
 from thalweg.frozen.frozen_forest import FrozenForest
 from thalweg.index.sources import plain_sides
 from thalweg.jit.random import seeded
-from thalweg.learners.forests import members_jit as m
-from thalweg.learners.forests.forest_jit import VOTED, play, write_all
+from thalweg.learners.forests import forest_jit as m
 from thalweg.learners.forests.view import Member, importances, look, permuted
 from thalweg.pool.explanation import Explanation, explain, way_down
-from thalweg.pool.leaf_jit import PATCH
-from thalweg.pool.pool import Pool, Rules
+from thalweg.pool.leaf_jit import L_PATCH
+from thalweg.pool.pool import Pool
+from thalweg.pool.rules import Rules
 from thalweg.show.tree_picture import View
 
 SHARDS = 16
@@ -40,13 +39,13 @@ _LISTED = 20  # patches: up to so many features all subsets are listed, and deal
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """What makes a forest the forest it is. The words are explained in members_jit.py."""
+    """What makes a forest the forest it is. The words are explained in forest_jit.py."""
 
     rules: Rules
-    sampling: int = m.POISSON
+    sampling: int = m.DRAW_POISSON
     rate: float = 1.0
-    votes: int = m.EQUAL
-    replace: int = m.NEVER
+    votes: int = m.VOTE_EQUAL
+    replacing: int = m.REPLACE_NEVER
     drift: Detector | None = None
     warning: Detector | None = None
     detect_before: bool = False
@@ -54,7 +53,7 @@ class Plan:
     feed_always: bool = False
     codes: bool = False
     gamma: float = 0.0
-    variant: int = m.PLAIN
+    variant: int = m.BOOST_PLAIN
     patches: bool = False
     """Has each tree a patch of ``rules.subspace`` features, instead of each leaf?"""
     shards: int = SHARDS
@@ -62,17 +61,18 @@ class Plan:
     @property
     def apart(self) -> bool:
         """Do members not look at each other?"""
-        return self.replace != m.WORST and self.sampling != m.BOOST
+        return self.replacing != m.REPLACE_WORST and self.sampling != m.DRAW_BOOST
 
     def to_array(self) -> Floats:
         """The numbers that compiled code reads."""
-        how = np.zeros(m.RULES)
-        how[m.SAMPLING], how[m.RATE], how[m.VOTES], how[m.REPLACE] = self.sampling, self.rate, self.votes, self.replace
-        how[m.WARN] = -1 if self.warning is None else self.warning.code
-        how[m.DRIFT] = -1 if self.drift is None else self.drift.code
-        how[m.BEFORE], how[m.BACK_POISSON] = self.detect_before, self.background_sampled
-        how[m.ALL_FED], how[m.CODES] = self.feed_always, self.codes
-        how[m.GAMMA], how[m.DECAY], how[m.VARIANT] = self.gamma, 0.5 * math.log1p(-self.gamma), self.variant
+        how = np.zeros(m.F_RULES)
+        how[m.F_SAMPLING], how[m.F_RATE] = self.sampling, self.rate
+        how[m.F_VOTES], how[m.F_REPLACE] = self.votes, self.replacing
+        how[m.F_WARN] = -1 if self.warning is None else self.warning.code
+        how[m.F_DRIFT] = -1 if self.drift is None else self.drift.code
+        how[m.F_BEFORE], how[m.F_BACK_POISSON] = self.detect_before, self.background_sampled
+        how[m.F_ALL_FED], how[m.F_CODES] = self.feed_always, self.codes
+        how[m.F_GAMMA], how[m.F_DECAY], how[m.F_VARIANT] = self.gamma, 0.5 * math.log1p(-self.gamma), self.variant
         return how
 
 
@@ -83,10 +83,13 @@ class _Shard:
     first: int
     """The number of its first member."""
     pool: Pool
-    members: Floats
-    dice: NDArray[np.uint64]
-    warn: Floats
-    drift: Floats
+    team: m.Members
+    """As compiled code takes them, in the order of ``Team``."""
+
+    @property
+    def members(self) -> Floats:
+        """A row for each member."""
+        return self.team[0]
 
 
 class Forest(Classifier):
@@ -95,7 +98,7 @@ class Forest(Classifier):
     missing = "native"
     bounded: ClassVar[bool] = False
 
-    __slots__ = ("_apart", "_arrays", "_detector_rules", "_how", "_odds", "_plan", "_shards", "_shards_most")
+    __slots__ = ("_apart", "_arrays", "_how", "_plan", "_shards", "_shards_most")
 
     def __init__(
         self,
@@ -189,7 +192,7 @@ class Forest(Classifier):
         plan = self._plan_for(schema)
         if plan.rules.subspace is not None and tables["watched.0"].ndim == 3:  # it was chosen for the first features
             plan = replace(plan, rules=replace(plan.rules, subspace=max(1, tables["watched.0"].shape[1])))
-        if plan.patches and len(tables["layout.0"]) == PATCH:  # it began with so few features that trees see all
+        if plan.patches and len(tables["layout.0"]) == L_PATCH:  # it began with so few features that trees see all
             plan = replace(plan, patches=False, rules=replace(plan.rules, subspace=None))
         _check_members(plan, arrays, size)
         pools = []
@@ -197,18 +200,21 @@ class Forest(Classifier):
             own = {name: tables[f"{name}.{g}"] for name in Pool.TABLES}
             trees = 2 * (part.stop - part.start)
             pools.append(Pool.adopt(self._share(plan, arrays), own, schema, trees, need=_need(plan)))
-            if (len(pools[-1].layout) > PATCH) != plan.patches:
+            if (len(pools[-1].layout) > L_PATCH) != plan.patches:
                 raise ValueError("its tables do not fit each other")
         self._settle_in(plan, schema, arrays, pools)
 
     def _settle_in(self, plan: Plan, schema: Schema, arrays: dict[str, Any], pools: list[Pool]) -> None:
         self._plan, self._arrays = plan, arrays
-        self._how, self._odds = plan.to_array(), m.odds(plan.rate)
-        self._detector_rules = [np.zeros(1) if d is None else d.rules() for d in (plan.warning, plan.drift)]
-        self._shards = [
-            _Shard(part.start, pool, *(arrays[name][part] for name in ("members", "dice", "warn", "drift")))
-            for pool, part in zip(pools, _parts(plan, int(self.size)), strict=True)
-        ]
+        self._how, odds = plan.to_array(), m.odds(plan.rate)
+        rules = [np.zeros(1) if d is None else d.rules() for d in (plan.warning, plan.drift)]
+        self._shards = []
+        for pool, part in zip(pools, _parts(plan, int(self.size)), strict=True):
+            team = m.Team(
+                members=arrays["members"][part], dice=arrays["dice"][part], warn=arrays["warn"][part],
+                drift=arrays["drift"][part], odds=odds, warn_rules=rules[0], drift_rules=rules[1], how=self._how,
+            )  # fmt: skip
+            self._shards.append(_Shard(part.start, pool, team[:]))
         self._look_over(schema)
 
     def _share(self, plan: Plan, arrays: dict[str, Any]) -> Rules:
@@ -223,29 +229,41 @@ class Forest(Classifier):
         self._apart = self._plan.apart and self.limit_bytes is None and not any(f.open for f in schema.features)
 
     def _play(self, X: Floats, y: Ints, w: Floats, events: Ints, out: Floats, known: int) -> None:
-        play_together([self], X, y, w, events, [out], known, self.n_jobs)
+        if self.n_jobs == 1 or len(self._shards) == 1:
+            self._play_alone(X, y, w, events, out, known)
+        else:
+            play_together([self], X, y, w, events, [out], known, self.n_jobs)
+
+    def _play_alone(self, X: Floats, y: Ints, w: Floats, events: Ints, out: Floats, known: int) -> None:
+        """Play all shards in this thread."""
+        shape = int(np.count_nonzero(events >= 0)), out.shape[1]
+        self._write([self._play_shard(s, X, y, w, events, shape, known) for s in self._shards], y, events, known, out)
 
     def _play_shard(
-        self, shard: _Shard, X: Floats, y: Ints, w: Floats, events: Ints, sums: Floats, known: int, now: Floats
-    ) -> None:
-        """Let the compiled routine play all steps; whenever it stops short, grow what it lacks and go on."""
-        pool, size, n = shard.pool, len(shard.members), len(events)
-        apart = self._apart or len(sums) == n
-        routine: Any = play
-        done = 0
+        self, shard: _Shard, X: Floats, y: Ints, w: Floats, events: Ints, shape: tuple[int, int], known: int
+    ) -> Floats:
+        """Let the compiled routine play all steps; whenever it stops short, grow what it lacks and go on.
+
+        Gives the votes: a row for each event that predicts, as ``shape`` says.
+        """
+        pool, size, n = shard.pool, len(shard.team[0]), len(events)
+        apart = self._apart or shape[0] == n
+        classes = max(known, int(y.max(initial=0)) + 1) if self._plan.sampling == m.DRAW_BOOST else 0
+        sums, now, done = np.zeros(shape), np.zeros(m.NOW_VOTES + classes), 0
         while True:
-            votes = np.empty((size, pool.tally.shape[1] - 1))
-            _, logs = pool.scratch()
-            notes = np.empty((size, 4), dtype=np.int64)
-            done = routine(
-                *pool.arguments, shard.members, shard.dice, self._odds, shard.warn, shard.drift, *self._detector_rules,
-                self._how, X, y, w, events, sums, now, votes, logs, notes, known, done, apart,
-                shard.first,
-            )  # fmt: skip
+            work = (sums, now, np.empty((size, pool.classes)), np.empty(pool.work), np.empty((size, 4), np.int64))
+            done = m.play(pool.bundle, shard.team, X, y, w, events, work, known, done, apart, shard.first)
             if done == size * n:
-                return
+                return sums
             r = ~events[done % n if apart else done // size]
             pool.make_room(X[r], 1 if self._plan.codes else int(y[r]))
+
+    def _write(self, parts: list[Floats], y: Ints, events: Ints, known: int, out: Floats) -> None:
+        """Write the votes of all shards as probabilities."""
+        for part in parts[1:]:  # always in this order: sums of floats depend on it
+            parts[0] += part
+        if len(parts[0]):
+            m.write_all(parts[0], y, events, known, out)
 
     def _extend(self, schema: Schema) -> None:
         subspace = None if self._plan.patches else self._plan_for(schema).rules.subspace
@@ -288,11 +306,11 @@ class Forest(Classifier):
         """Each member's tree: its pool, its root, the weight of its votes, and which vote is for each class."""
         found, classes = [], len(self._labels)
         for shard in self._shards:
+            sides = plain_sides(shard.pool, classes)
             for t, row in enumerate(shard.members):
-                sides = plain_sides(shard.pool, classes)
                 if self._plan.codes:
                     sides = np.array([m.code(shard.first + t, c) for c in range(classes)], dtype=np.int64)
-                found.append((shard.pool, int(row[m.FORE]), self._say(row), sides))
+                found.append((shard.pool, int(row[m.M_FORE]), self._say(row), sides))
         return found
 
     # -- looking at it ------------------------------------------------------------------------------------------------
@@ -314,8 +332,8 @@ class Forest(Classifier):
         """When trees were replaced: (rows learned before, member), in order of time; the latest 18 of each member."""
         found = []
         for t, row in enumerate(self._arrays["members"] if self._started else ()):
-            n = int(row[m.DRIFTS])
-            found += [(int(at), t) for at in row[m.REPLACED : m.REPLACED + min(n, m.KEPT)]]
+            n = int(row[m.M_DRIFTS])
+            found += [(int(at), t) for at in row[m.M_REPLACED : m.M_REPLACED + min(n, m.M_RING)]]
         return sorted(found)
 
     def importances(self, X: Any = None, y: Any = None, *, repeats: int = 3, seed: int = 1) -> dict[str, float]:
@@ -379,7 +397,7 @@ class Forest(Classifier):
             raise ValueError("the forest has not seen a row yet: nothing to look at")
         labels = ("0", "1") if self._plan.codes else self._labels.values
         return [
-            (View(shard.pool.nodes, shard.pool.tally, int(row[m.FORE]), self._schema, labels), row, shard.pool)
+            (View(shard.pool.nodes, shard.pool.tally, int(row[m.M_FORE]), self._schema, labels), row, shard.pool)
             for shard in self._shards
             for row in shard.members
         ]
@@ -390,31 +408,24 @@ def play_together(
     n_jobs: int,
 ) -> None:  # fmt: skip
     """Let forests that see the same rows carry out the same events; their shards share the threads."""
-    predictions = int((events >= 0).sum())
-    tasks = [
-        (forest, shard, np.zeros((predictions, out.shape[1])))
-        for forest, out in zip(forests, outs, strict=True)
-        for shard in forest._shards
-    ]
-
-    handed_on = VOTED + max(known, int(y.max(initial=0)) + 1)
-
-    def run(task: tuple[Forest, _Shard, Floats]) -> None:
-        forest, shard, sums = task
-        forest._play_shard(shard, X, y, w, events, sums, known, np.zeros(handed_on))
-
+    pairs = list(zip(forests, outs, strict=True))
+    tasks = [(forest, shard, out.shape[1]) for forest, out in pairs for shard in forest._shards]
     jobs = min(_jobs(n_jobs), len(tasks))
-    if jobs > 1 and len(events) * sum(int(forest.size) for forest in forests) >= _WORTH_A_THREAD:
-        list(_threads(jobs, os.getpid()).map(run, tasks))
-    else:
-        for task in tasks:
-            run(task)
-    if predictions:
-        for forest, out in zip(forests, outs, strict=True):
-            parts = [sums for f, _, sums in tasks if f is forest]
-            for part in parts[1:]:  # always in this order: sums of floats depend on it
-                parts[0] += part
-            write_all(parts[0], y, events, known, out)
+    if jobs == 1 or len(events) * sum(int(forest.size) for forest in forests) < _WORTH_A_THREAD:
+        for forest, out in pairs:
+            forest._play_alone(X, y, w, events, out, known)
+        return
+    predictions = int(np.count_nonzero(events >= 0))
+
+    def run(task: tuple[Forest, _Shard, int]) -> Floats:
+        forest, shard, classes = task
+        return forest._play_shard(shard, X, y, w, events, (predictions, classes), known)
+
+    found = list(_threads(jobs, os.getpid()).map(run, tasks))
+    for forest, out in pairs:
+        forest._write(
+            [part for task, part in zip(tasks, found, strict=True) if task[0] is forest], y, events, known, out
+        )
 
 
 @lru_cache(maxsize=4)
@@ -436,11 +447,11 @@ def _parts(plan: Plan, size: int) -> list[slice]:
 
 
 def _new_members(plan: Plan, size: int) -> dict[str, Any]:
-    members = np.zeros((size, m.COLUMNS))
+    members = np.zeros((size, m.M_COLUMNS))
     for part in _parts(plan, size):
         n = part.stop - part.start
-        members[part, m.FORE], members[part, m.BACK] = np.arange(n), np.arange(n) + n
-    members[:, m.ALPHA] = members[:, m.EXPERT] = 1.0 / size
+        members[part, m.M_FORE], members[part, m.M_BACK] = np.arange(n), np.arange(n) + n
+    members[:, m.M_ALPHA] = members[:, m.M_EXPERT] = 1.0 / size
     rows = [np.zeros((size, 1)) if d is None else d.new_rows(size) for d in (plan.warning, plan.drift)]
     return {"members": members, "warn": rows[0], "drift": rows[1]}
 
@@ -453,18 +464,18 @@ def _check_members(plan: Plan, arrays: dict[str, Any], size: int) -> None:
         if given.dtype != table.dtype or given.shape != table.shape or not given.flags.c_contiguous:
             raise ValueError(f"its table {name!r} has another type or shape")
     members = arrays["members"]
-    counted = members[:, (m.GROWS, m.ROWS, m.BORN, m.BACK_BORN, m.WARNINGS, m.DRIFTS)]
-    signed = members[:, (m.HIT, m.PREFIX_HIT)]
+    counted = members[:, (m.M_GROWS, m.M_ROWS, m.M_BORN, m.M_BACK_BORN, m.M_WARNINGS, m.M_DRIFTS)]
+    signed = members[:, (m.M_HIT, m.M_PREFIX_HIT)]
     if (
         not np.isfinite(members).all()
-        or (np.delete(members, (m.HIT, m.PREFIX_HIT), axis=1) < 0.0).any()
+        or (np.delete(members, (m.M_HIT, m.M_PREFIX_HIT), axis=1) < 0.0).any()
         or (np.abs(signed) > 1.0).any()
         or (counted % 1.0).any()
-        or (members[:, m.GROWS] > (plan.warning is not None)).any()
+        or (members[:, m.M_GROWS] > (plan.warning is not None)).any()
     ):
         raise ValueError("its table 'members' holds what no forest could")
     for part in _parts(plan, size):
-        trees = np.sort(members[part, m.FORE : m.BACK + 1], axis=None)
+        trees = np.sort(members[part, m.M_FORE : m.M_BACK + 1], axis=None)
         if not np.array_equal(trees, np.arange(len(trees))):
             raise ValueError("its table 'members' holds what no forest could")
     for name, detector in (("warn", plan.warning), ("drift", plan.drift)):

@@ -5,10 +5,16 @@ from typing import Literal, final
 from thalweg.core import params
 from thalweg.detectors.by_name import make_detector
 from thalweg.detectors.detector import Detector
-from thalweg.learners.forests import members_jit as m
+from thalweg.learners.forests import forest_jit as m
 from thalweg.learners.forests.forest import Forest, Plan
 
-SAMPLINGS = {"poisson": m.POISSON, "missed": m.MISSED, "half": m.HALF, "one_more": m.ONE_MORE, "any": m.ANY}
+SAMPLINGS = {
+    "poisson": m.DRAW_POISSON,
+    "missed": m.DRAW_MISSED,
+    "half": m.DRAW_HALF,
+    "one_more": m.DRAW_ONE_MORE,
+    "any": m.DRAW_ANY,
+}
 
 
 @final
@@ -73,10 +79,10 @@ class LeveragingBagging(Forest):
 
     def _make_plan(self, d: int) -> Plan:
         drift = make_detector("drift", self.drift)
-        replace = m.NEVER if drift is None else m.WORST
+        replacing = m.REPLACE_NEVER if drift is None else m.REPLACE_WORST
         sampling = SAMPLINGS[self.sampling]
-        rate = 1.0 if sampling in (m.ONE_MORE, m.ANY) else self.rate
+        rate = 1.0 if sampling in (m.DRAW_ONE_MORE, m.DRAW_ANY) else self.rate
         return Plan(
-            rules=self._tree_rules(), sampling=sampling, rate=rate, drift=drift, replace=replace, feed_always=True,
+            rules=self._tree_rules(), sampling=sampling, rate=rate, drift=drift, replacing=replacing, feed_always=True,
             codes=self.codes,
         )  # fmt: skip

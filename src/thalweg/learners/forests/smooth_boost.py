@@ -3,10 +3,10 @@
 from typing import Literal, final
 
 from thalweg.core import params
-from thalweg.learners.forests import members_jit as m
+from thalweg.learners.forests import forest_jit as m
 from thalweg.learners.forests.forest import Forest, Plan
 
-VARIANTS = {"plain": m.PLAIN, "ocp": m.CONVEX, "exp": m.EXPONENTIAL}
+VARIANTS = {"plain": m.BOOST_PLAIN, "ocp": m.BOOST_CONVEX, "exp": m.BOOST_EXPONENTIAL}
 
 
 @final
@@ -64,8 +64,8 @@ class OnlineSmoothBoost(Forest):
     def _make_plan(self, d: int) -> Plan:
         return Plan(
             rules=self._tree_rules(),
-            sampling=m.BOOST,
-            votes=m.BY_ALPHA,
+            sampling=m.DRAW_BOOST,
+            votes=m.VOTE_BY_ALPHA,
             gamma=self.gamma,
             variant=VARIANTS[self.weights],
         )

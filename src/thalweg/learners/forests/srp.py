@@ -5,7 +5,7 @@ from typing import Literal, final
 from thalweg.core import params
 from thalweg.detectors.by_name import make_detector
 from thalweg.detectors.detector import Detector
-from thalweg.learners.forests import members_jit as m
+from thalweg.learners.forests import forest_jit as m
 from thalweg.learners.forests.forest import Forest, Plan
 from thalweg.learners.forests.subspace import check_subspace, features_of
 
@@ -88,10 +88,10 @@ class StreamingRandomPatches(Forest):
         drift = make_detector("drift", self.drift)
         return Plan(
             rules=self._tree_rules(k if patches else None),
-            sampling=m.ONCE if self.method == "subspaces" else m.POISSON,
+            sampling=m.DRAW_ONCE if self.method == "subspaces" else m.DRAW_POISSON,
             rate=self.rate,
-            votes=m.BY_ACCURACY if self.weighted_vote else m.EQUAL,
-            replace=m.NEVER if drift is None else m.OWN,
+            votes=m.VOTE_BY_ACCURACY if self.weighted_vote else m.VOTE_EQUAL,
+            replacing=m.REPLACE_NEVER if drift is None else m.REPLACE_OWN,
             drift=drift,
             warning=None if drift is None else make_detector("warning", self.warning),
             detect_before=self.detect_before,

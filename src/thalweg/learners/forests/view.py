@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from thalweg.learners.forests import members_jit as m
+from thalweg.learners.forests import forest_jit as m
 from thalweg.pool.explanation import counts_of
 from thalweg.show.tree_picture import View
 
@@ -38,11 +38,11 @@ class Member:
 
 def look(number: int, view: View, row: Floats) -> Member:
     """Describe a member by its tree and its row of ``members``."""
-    seen = row[m.SEEN]
+    seen = row[m.M_SEEN]
     return Member(
         number=number, depth=view.depth, leaves=view.n_leaves,
-        accuracy=float(row[m.RIGHT] / seen) if seen > 0.0 else float("nan"), age=int(row[m.ROWS] - row[m.BORN]),
-        warnings=int(row[m.WARNINGS]), drifts=int(row[m.DRIFTS]), background=bool(row[m.GROWS] > 0.0),
+        accuracy=float(row[m.M_RIGHT] / seen) if seen > 0.0 else float("nan"), age=int(row[m.M_ROWS] - row[m.M_BORN]),
+        warnings=int(row[m.M_WARNINGS]), drifts=int(row[m.M_DRIFTS]), background=bool(row[m.M_GROWS] > 0.0),
     )  # fmt: skip
 
 

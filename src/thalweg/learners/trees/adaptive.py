@@ -10,10 +10,10 @@ from thalweg.core.classifier import Floats
 from thalweg.core.protocols import State
 from thalweg.core.schema import Schema
 from thalweg.detectors import adwin_jit
-from thalweg.learners.trees.adaptive_jit import ERROR, LEAST_ERROR, play
+from thalweg.learners.trees.adaptive_jit import A_ERROR, LEAST_ERROR, play
 from thalweg.pool.explanation import Way, way_down
 from thalweg.pool.pool import Extras, Pool
-from thalweg.pool.tables_jit import ALTERNATES
+from thalweg.pool.pool_jit import ALTERNATES
 from thalweg.show.tree_picture import Pictured, View
 
 LEVELS = 16
@@ -140,7 +140,7 @@ class HoeffdingAdaptiveTree(Pictured):
 
     def _trust(self, leaf: int) -> float:
         """The weight of a leaf's vote."""
-        return float(max(self._pool.marks[leaf, ERROR], LEAST_ERROR) ** -2.0)
+        return float(max(self._pool.marks[leaf, A_ERROR], LEAST_ERROR) ** -2.0)
 
 
 def _are_adwins(rows: Floats, fresh: Floats) -> bool:

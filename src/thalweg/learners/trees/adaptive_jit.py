@@ -17,10 +17,10 @@ import numpy as np
 
 from thalweg.detectors import adwin_jit
 from thalweg.jit.compile import called, hot, inlined
-from thalweg.jit.random import Seeds, poisson
-from thalweg.pool.leaf_jit import Floats, Ints, Watched
-from thalweg.pool.pool_jit import greatest, has_room, keeps, learn, vote, write_proba
-from thalweg.pool.tables_jit import (
+from thalweg.jit.random import poisson
+from thalweg.pool.leaf_jit import Floats, Ints
+from thalweg.pool.moving_jit import free_below
+from thalweg.pool.pool_jit import (
     ALTERNATES,
     H_FREE,
     H_FROZEN,
@@ -29,20 +29,31 @@ from thalweg.pool.tables_jit import (
     NO_LINK,
     R_OWN,
     WANTED,
+    Linked,
     Links,
-    Nodes,
+    Tables,
     Trees,
     arity,
     branch,
+    cut,
     feature_of,
     find,
-    free_below,
+    greatest,
+    has_room,
+    keeps,
+    learn,
     left_of,
+    meet,
+    n_classes,
     plant,
     take_nodes,
+    vote,
+    write_proba,
 )
+from thalweg.pool.split_jit import attempt
 
-ERROR, ROWS = 0, 1
+A_ERROR, A_ROWS = 0, 1
+"""Columns of ``marks``."""
 STARTED, TAKEN, DROPPED = 0, 1, 2
 R_DRIFT, R_SWITCH, R_MIN_ROWS, R_BOOTSTRAP, R_BLEND = R_OWN, R_OWN + 1, R_OWN + 2, R_OWN + 3, R_OWN + 4
 LEAST_ERROR = 0.01
@@ -92,8 +103,8 @@ def monitor_of(p: Trees, i: int) -> int:
 def begin(a: Alternates, i: int) -> None:
     """Make the marks of a leaf that has seen nothing; the prior is half a row of two."""
     a.links[i] = NO_LINK
-    a.marks[i, ERROR] = 0.5
-    a.marks[i, ROWS] = 1.0
+    a.marks[i, A_ERROR] = 0.5
+    a.marks[i, A_ROWS] = 1.0
 
 
 # -- answering --------------------------------------------------------------------------------------------------------
@@ -158,7 +169,7 @@ def add_votes(a: Alternates, leaf: int, known: int, votes: Floats, out: Floats, 
     for c in range(min(known, len(votes))):
         total += votes[c]
     if total > 0.0:
-        e = max(a.marks[leaf, ERROR], LEAST_ERROR)
+        e = max(a.marks[leaf, A_ERROR], LEAST_ERROR)
         for c in range(min(known, len(votes))):
             out[r, c] += votes[c] / (total * e * e)
 
@@ -170,11 +181,12 @@ def add_votes(a: Alternates, leaf: int, known: int, votes: Floats, out: Floats, 
 def grow(p: Trees, a: Alternates, i: int, known: int, X: Floats, r: int, y: int, w: float, wrong: float, own: bool,
          logs: Floats, votes: Floats) -> None:  # fmt: skip
     """Learn a row in its leaf i; where the leaf splits, begin what its children and its ADWIN need."""
-    a.marks[i, ROWS] += 1.0
-    a.marks[i, ERROR] += (wrong - a.marks[i, ERROR]) / min(a.marks[i, ROWS], p.rules[R_MIN_ROWS])
+    a.marks[i, A_ROWS] += 1.0
+    a.marks[i, A_ERROR] += (wrong - a.marks[i, A_ERROR]) / min(a.marks[i, A_ROWS], p.rules[R_MIN_ROWS])
     if p.rules[R_BOOTSTRAP] > 0.0:
         w *= max(1.0, float(poisson(p.rng, 0, 1.0)))
-    learn(p, 0, i, known, X, r, y, w, own, logs, votes)
+    if learn(p, 0, i, X, r, y, w, own, logs, votes):
+        attempt(p, 0, known, i)
     if feature_of(p.nodes, i) != LEAF:
         first = left_of(p.nodes, i)
         for child in range(first, first + arity(p.nodes, i)):
@@ -247,7 +259,7 @@ def copy_node(p: Trees, a: Alternates, root: int, i: int) -> None:
     p.nodes[i]["left"] = p.nodes[root]["left"]
     for c in range(p.tally.shape[1]):
         p.tally[i, c] = p.tally[root, c]
-    a.marks[i, ERROR], a.marks[i, ROWS] = a.marks[root, ERROR], a.marks[root, ROWS]
+    a.marks[i, A_ERROR], a.marks[i, A_ROWS] = a.marks[root, A_ERROR], a.marks[root, A_ROWS]
 
 
 @inlined
@@ -295,15 +307,14 @@ def judge(p: Trees, a: Alternates, root: int, leaf: int, alone: bool, X: Floats,
 
 
 @hot
-def play(nodes: Nodes, tally: Floats, stats: Floats, watched: Watched, layout: Ints, rng: Seeds, head: Ints,
-         rules: Floats, links: Links, marks: Floats, pairs: Floats, turns: Ints, X: Floats, y: Ints, w: Floats,
-         events: Ints, out: Floats, known: int, votes: Floats, logs: Floats) -> int:  # fmt: skip
+def play(tables: Tables, linked: Linked, X: Floats, y: Ints, w: Floats, events: Ints, out: Floats, known: int,
+         work: Floats) -> int:  # fmt: skip
     """Carry out events in order; the number done is less than all when a table must grow first.
 
-    ``votes`` has room for each class, ``logs`` also for each watched attribute; what they hold does not matter.
+    ``work`` has the cells that ``Pool`` says; what they hold does not matter.
     """
-    p = Trees(nodes, tally, stats, watched, layout, rng, head, rules)
-    a = Alternates(links, marks, pairs, turns)
+    p, a = Trees(*tables), Alternates(*linked)
+    votes, logs = cut(work, n_classes(p))
     answered, own = -1, False  # the row whose leaf's votes stand in votes; are they naive Bayes's?
     for k in range(len(events)):
         e = events[k]
@@ -312,12 +323,13 @@ def play(nodes: Nodes, tally: Floats, stats: Floats, watched: Watched, layout: I
             answered = e if keeps(p, X, e) else -1
         else:
             r = ~e
-            if head[H_FREE] >= 0:
-                head[H_FROZEN] = 0  # where something was replaced the tree may grow again
+            if p.head[H_FREE] >= 0:
+                p.head[H_FROZEN] = 0  # where something was replaced the tree may grow again
             i, parent, met = survey(p, a, X, r)
-            head[H_NEED] = 1 + 2 * met
+            p.head[H_NEED] = 1 + 2 * met
             if not has_room(p, 1 + 2 * met, X, r, y[r]):
                 return k
+            meet(p, X, r)
             known = max(known, y[r] + 1)
             if answered != r:
                 own = ask(p, i, parent, X, r, logs, votes)

@@ -5,7 +5,7 @@ from typing import Literal, final
 from thalweg.core import params
 from thalweg.learners.trees.efdt_jit import play
 from thalweg.pool.pool import Extras
-from thalweg.pool.tables_jit import KEPT
+from thalweg.pool.pool_jit import KEPT
 from thalweg.show.tree_picture import Pictured
 
 

@@ -4,45 +4,44 @@
 | links | inner node | the slot in which it goes on observing; NO_LINK: given up to save memory                |
 | turns | –          | splits, splits replaced by better ones, subtrees cut back to a leaf                     |
 
-An inner node also goes on counting classes in ``tally``, and LAST of its slot is the weight at its last review.
+An inner node also goes on counting classes in ``tally``, and S_LAST of its slot is the weight at its last review.
 """
 
 import math
 
 import numpy as np
 
-from thalweg.jit.bounds import bound
 from thalweg.jit.compile import called, hot, inlined
-from thalweg.jit.impurity import GAIN, cost, total
-from thalweg.jit.random import Seeds
-from thalweg.pool.leaf_jit import BAYES_RIGHT, LAST, MAJORITY_RIGHT, PATCH, Floats, Ints, Watched, observe
-from thalweg.pool.pool_jit import has_room, keeps, study, vote, write_proba
-from thalweg.pool.split_jit import best_test, branch_out, work_space
-from thalweg.pool.tables_jit import (
+from thalweg.jit.impurity import GAIN
+from thalweg.pool.leaf_jit import L_PATCH, S_BAYES_RIGHT, S_LAST, S_MAJORITY_RIGHT, Floats, Ints, observe
+from thalweg.pool.moving_jit import free_below
+from thalweg.pool.pool_jit import (
     H_FROZEN,
     H_NODES,
     KEPT,
     LEAF,
     NO_LINK,
-    R_BOUND,
     R_CRITERION,
-    R_DELTA,
-    R_LEAF_RANGE,
     R_OWN,
     R_SMOOTHING,
     R_TAU,
+    Linked,
     Links,
-    Nodes,
+    Tables,
     Trees,
+    answer,
     arity,
     branch,
+    cut,
     draw,
     feature_of,
-    find,
-    free_below,
+    has_room,
+    learn,
     left_of,
+    meet,
     n_classes,
 )
+from thalweg.pool.split_jit import best_test, branch_out, weigh_up, work_space
 
 SPLITS, REPLACED, CUT = 0, 1, 2
 R_REVIEW = R_OWN
@@ -54,26 +53,17 @@ LEAST_GAIN = 1e-10
 def consider(p: Trees, links: Links, turns: Ints, known: int, i: int, slot: int) -> bool:
     """Split leaf i, or review inner node i, by what its slot has observed (Manapragada, Webb, Salehi 2018).
 
-    A leaf splits once its best test is better than no split by more than ε, or ε < τ. An inner node takes the best
-    test once its attribute is better than the present one by more than ε, or by more than τ / 2 where ε < τ; where no
-    split is best it becomes a leaf again. True: node i has changed.
+    A leaf splits once its best test is better than no split by more than ε, or ε < τ (algorithm 2, AttemptToSplit). An
+    inner node takes the best test once its attribute is better than the present one by more than ε, or by more than
+    τ / 2 where ε < τ; where no split is best it becomes a leaf again (algorithm 3, ReEvaluateBestSplit). True: node i
+    has changed.
     """
-    rules, classes = p.rules, n_classes(p)
-    n = p.tally[i, 0]
-    p.stats[slot, LAST] = n
-    counts = p.tally[i, 1:]
-    present = 0
-    for c in range(classes):
-        present += counts[c] > 0.0
+    rules = p.rules
+    present, whole, epsilon = weigh_up(p, known, i, slot)
     if present < 2:
         return False
     code = feature_of(p.nodes, i)
     criterion = int(rules[R_CRITERION])
-    whole = cost(criterion, counts) / total(counts)
-    span = 1.0
-    if criterion == GAIN:
-        span = math.log2(max(2.0, float(present if rules[R_LEAF_RANGE] > 0.0 else known)))
-    epsilon = bound(int(rules[R_BOUND]), span, rules[R_DELTA], n)
     tie = epsilon < rules[R_TAU]
     null = 0.0 if criterion == GAIN else 1.0 - whole  # merit of no split; none is more than `whole` better
     work = work_space(p)
@@ -95,7 +85,7 @@ def consider(p: Trees, links: Links, turns: Ints, known: int, i: int, slot: int)
         candidates += merit > -math.inf
         if merit > best:
             best, winner, where = merit, j, test
-    if code == LEAF and candidates == 0 and p.watched.shape[1] < p.layout.shape[1] and p.layout.shape[0] == PATCH:
+    if code == LEAF and candidates == 0 and p.watched.shape[1] < p.layout.shape[1] and p.layout.shape[0] == L_PATCH:
         draw(p, 0, slot)  # nothing to split on: let a random-subspace leaf look elsewhere
     if best - now <= least:
         return False
@@ -106,8 +96,8 @@ def consider(p: Trees, links: Links, turns: Ints, known: int, i: int, slot: int)
         links[i] = NO_LINK
         free_below(p, links, KEPT, i)
         p.head[H_FROZEN] = 0
-        p.stats[slot, MAJORITY_RIGHT] = 0.0
-        p.stats[slot, BAYES_RIGHT] = 0.0
+        p.stats[slot, S_MAJORITY_RIGHT] = 0.0
+        p.stats[slot, S_BAYES_RIGHT] = 0.0
         p.nodes[i]["feature"] = LEAF
         p.nodes[i]["threshold"] = 0.0
         p.nodes[i]["left"] = slot
@@ -131,7 +121,7 @@ def teach(p: Trees, links: Links, turns: Ints, known: int, X: Floats, r: int, y:
     while True:
         f = feature_of(p.nodes, i)
         if f == LEAF:
-            due = study(p, 0, i, X, r, y, w, answered, logs, votes)
+            due = learn(p, 0, i, X, r, y, w, answered, logs, votes)
             slot = left_of(p.nodes, i)
         else:
             p.tally[i, 0] += w
@@ -139,32 +129,32 @@ def teach(p: Trees, links: Links, turns: Ints, known: int, X: Floats, r: int, y:
             due, slot = False, int(np.int64(links[i]))
             if slot >= 0:
                 observe(p.stats, p.watched, slot, X, r, len(votes), y, w, p.rules[R_SMOOTHING], logs)
-                due = bool(p.tally[i, 0] - p.stats[slot, LAST] >= p.rules[R_REVIEW])
+                due = bool(p.tally[i, 0] - p.stats[slot, S_LAST] >= p.rules[R_REVIEW])
         if (due and consider(p, links, turns, known, i, slot)) or f == LEAF:
             return
         i = branch(p, i, f, X, r)
 
 
 @hot
-def play(nodes: Nodes, tally: Floats, stats: Floats, watched: Watched, layout: Ints, rng: Seeds, head: Ints,
-         rules: Floats, links: Links, turns: Ints, X: Floats, y: Ints, w: Floats, events: Ints, out: Floats,
-         known: int, votes: Floats, logs: Floats) -> int:  # fmt: skip
+def play(tables: Tables, linked: Linked, X: Floats, y: Ints, w: Floats, events: Ints, out: Floats, known: int,
+         work: Floats) -> int:  # fmt: skip
     """Carry out events in order; the number done is less than all when a table must grow first.
 
-    ``votes`` has room for each class, ``logs`` also for each watched attribute; what they hold does not matter.
+    ``work`` has the cells that ``Pool`` says; what they hold does not matter.
     """
-    p = Trees(nodes, tally, stats, watched, layout, rng, head, rules)
+    p = Trees(*tables)
+    links, _, _, turns = linked
+    votes, logs = cut(work, n_classes(p))
     answered = -1  # the row whose naive Bayes answer stands in votes
     for k in range(len(events)):
         e = events[k]
         if e >= 0:
-            i, parent = find(p, 0, X, e, 0.0)
-            answered = e if vote(p, i, parent, X, e, logs, votes) and keeps(p, X, e) else -1
-            write_proba(votes, known, out, e)
+            answered = answer(p, X, e, known, out, logs, votes)
         else:
             r = ~e
             if not has_room(p, 1, X, r, y[r]):
                 return k
+            meet(p, X, r)
             known = max(known, y[r] + 1)
             teach(p, links, turns, known, X, r, y[r], w[r], answered == r, logs, votes)
             answered = -1

@@ -1,34 +1,33 @@
-"""The loop over events for a pool of one tree. The tables are those of tables_jit.py."""
+"""The loop over events for a pool of one tree. The tables are those of pool_jit.py."""
 
 from thalweg.jit.compile import hot
-from thalweg.jit.random import Seeds
-from thalweg.pool.leaf_jit import Floats, Ints, Watched
-from thalweg.pool.pool_jit import has_room, keeps, learn, vote, write_proba
-from thalweg.pool.tables_jit import Nodes, Trees, find
+from thalweg.pool.leaf_jit import Floats, Ints
+from thalweg.pool.pool_jit import Tables, Trees, answer, cut, find, has_room, learn, meet, n_classes
+from thalweg.pool.split_jit import attempt
 
 
 @hot
-def play(nodes: Nodes, tally: Floats, stats: Floats, watched: Watched, layout: Ints, rng: Seeds, head: Ints,
-         rules: Floats, X: Floats, y: Ints, w: Floats, events: Ints, out: Floats, known: int, votes: Floats,
-         logs: Floats) -> int:  # fmt: skip
+def play(tables: Tables, linked: tuple[()], X: Floats, y: Ints, w: Floats, events: Ints, out: Floats, known: int,
+         work: Floats) -> int:  # fmt: skip
     """Carry out events in order; the number done is less than all when a table must grow first.
 
-    ``votes`` has room for each class, ``logs`` also for each watched attribute; what they hold does not matter.
+    ``work`` has the cells that ``Pool`` says; what they hold does not matter.
     """
-    p = Trees(nodes, tally, stats, watched, layout, rng, head, rules)
+    p = Trees(*tables)
+    votes, logs = cut(work, n_classes(p))
     answered = -1  # the row whose naive Bayes answer stands in votes
     for k in range(len(events)):
         e = events[k]
         if e >= 0:
-            i, parent = find(p, 0, X, e, 0.0)
-            answered = e if vote(p, i, parent, X, e, logs, votes) and keeps(p, X, e) else -1
-            write_proba(votes, known, out, e)
+            answered = answer(p, X, e, known, out, logs, votes)
         else:
             r = ~e
             if not has_room(p, 1, X, r, y[r]):
                 return k
+            meet(p, X, r)
             known = max(known, y[r] + 1)
             i, _ = find(p, 0, X, r, w[r])
-            learn(p, 0, i, known, X, r, y[r], w[r], answered == r, logs, votes)
+            if learn(p, 0, i, X, r, y[r], w[r], answered == r, logs, votes):
+                attempt(p, 0, known, i)
             answered = -1
     return len(events)
