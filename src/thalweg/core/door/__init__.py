@@ -1,0 +1,27 @@
+"""The one door for inputs: whatever people hold becomes C-contiguous float64 rows, or one clear sentence.
+
+Nothing behind the door checks again, and nothing is learned before the whole input has passed. Each kind of input has
+a file: arrays, frames, sparse matrices, mappings (dicts), tensors, weights; ``rows`` and ``one_row`` choose among them.
+"""
+
+from thalweg.core.door.entrance import one_row, rows
+from thalweg.core.door.frames import arrow_table, from_frame, is_text
+from thalweg.core.door.nominal import nominal_codes
+from thalweg.core.door.sample_weights import weights
+from thalweg.core.door.sparse import Rows, is_sparse, sparse_rows, take_rows
+from thalweg.core.door.tensors import MOST_MODES
+
+__all__ = [
+    "MOST_MODES",
+    "Rows",
+    "arrow_table",
+    "from_frame",
+    "is_sparse",
+    "is_text",
+    "nominal_codes",
+    "one_row",
+    "rows",
+    "sparse_rows",
+    "take_rows",
+    "weights",
+]
