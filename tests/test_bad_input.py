@@ -183,7 +183,7 @@ BAD_ROWS: dict[str, tuple[Any, str]] = {
     "X has a code beyond all": ([[1.0, 2.0, 1e300]] * 2, "^X must hold whole codes .* got 1e.300 .* 'colour'"),
     "the frame is empty": (pd.DataFrame(), "^X must have the columns .* lacks .*'size'"),
     "the frame lacks a column": (FRAME[["size", "colour"]][:2], r"^X must have the columns .* lacks \['weight'\]"),
-    "the frame has a new column": (two(new=1.0), r"^X must have the columns .* has \['new'\] too much"),
+    "the frame has a new column": (two(new=1.0), r"^X must have the columns .* has \['new'\] in addition"),
     "the frame has a column twice": (pd.concat([two(), two()[["size"]]], axis=1), "^X must have columns .* 'size'"),
     "the Arrow table has a column twice": (
         pa.table([pa.array([1.0, 2.0])] * 4, names=["size", "weight", "colour", "size"]), "^X must .* 'size' appears",

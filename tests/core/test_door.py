@@ -114,7 +114,7 @@ def test_nulls_are_missing_values() -> None:
         (np.array([[1.0, -np.inf, 0.0]]), ValueError, "finite"),
         (scipy.sparse.csr_matrix(X), TypeError, "dense"),
         (pd.DataFrame({"x0": [1.0], "x1": [1.0]}), ValueError, r"lacks \['x2'\]"),
-        (pd.DataFrame({"x0": [1.0], "x1": [1.0], "x2": [1.0], "z": [1.0]}), ValueError, r"\['z'\] too much"),
+        (pd.DataFrame({"x0": [1.0], "x1": [1.0], "x2": [1.0], "z": [1.0]}), ValueError, r"\['z'\] in addition"),
         (
             pd.DataFrame({"x0": [1.0], "x1": [1.0], "x2": pd.to_datetime(["2026-01-01"])}),
             TypeError,
