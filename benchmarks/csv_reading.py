@@ -1,9 +1,10 @@
 """CSV files: rows per second of ``CSVStream``, and of pandas and pyarrow that read chunks and turn them into arrays.
 
-All give, for each chunk, X (float64, nominal columns as codes that are the same in all chunks) and the labels. pandas
-does it in the three ways below, pyarrow in two; it reads with one thread. pandas reads with its defaults, so its numbers
-may be off in the last bit, while the others round exactly. All run in one process, by turns; figures are medians. The
-exit code is 0 when ``CSVStream`` is at least 3 times as fast as the fastest of them. With --big-gb 2 a file of that size is read too, and memory is watched.
+All give, for each chunk, X (float64, nominal columns as codes that are the same in all chunks) and the labels, but for
+the ways that say they do less. pandas reads in the three ways below, pyarrow in two, with one thread. pandas reads with
+its defaults, so its numbers may be off in the last bit; the others round exactly. All run in one process, by turns;
+figures are medians. The exit code is 0 when ``CSVStream`` is at least 3 times as fast as the fastest of them. With
+--big-gb 2 a file of that size is read too, and memory is watched.
 """
 
 import argparse
@@ -146,7 +147,7 @@ def check(path: Path, words: list[str]) -> None:
 
 
 def compare(name: str, path: Path, words: list[str], rows: int, repeats: int) -> float:
-    """Read one file in all ways, by turns; print a table; give the ratio to the fastest other way, the lesser of two."""
+    """Read one file in all ways, by turns; print a table; give the lesser ratio to the fastest other way."""
     check(path, words)
     cpu: dict[str, list[float]] = {way: [] for way in WAYS}
     wall: dict[str, list[float]] = {way: [] for way in WAYS}

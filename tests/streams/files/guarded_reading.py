@@ -86,7 +86,8 @@ PIECES = [
     "a much longer word than any of the others in this list, with, delimiters", '"', '""',
     '"red"', '"a,b"', '"two\nlines"', '"she said ""no"""', '"unclosed',
     "'it''s'", "\\'", "\\", "%", "2020-01-31",
-    "true", "2020-01-31T12:30:59.25+01:00", "\0", "\t", "\x0b", "naïve", "日本", "\n", "\r", "\r\n", ",", ",,,,,,,,,,,,,,,,,,,,",
+    "true", "2020-01-31T12:30:59.25+01:00", "\0", "\t", "\x0b", "naïve", "日本", "\n", "\r", "\r\n", ",",
+    ",,,,,,,,,,,,,,,,,,,,",
 ]  # fmt: skip
 
 
