@@ -30,11 +30,11 @@ def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> 
     """Run a command in this process; give exit code, standard output and standard error."""
 
     def command(*words: object) -> tuple[int, str, str]:
-        from thalweg.cli.main import main
+        from thalweg import cli
 
         monkeypatch.setattr(sys, "argv", ["thalweg", *map(str, words)])
         with pytest.raises(SystemExit) as stop:
-            main()
+            cli.main()
         out, err = capsys.readouterr()
         return int(stop.value.code or 0), out, err
 
