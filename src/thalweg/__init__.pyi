@@ -49,7 +49,6 @@ from thalweg.keeping.snapshot import load as load
 from thalweg.keeping.snapshot import save as save
 from thalweg.learners.balls.ball_cover import BallCover as BallCover
 from thalweg.learners.balls.ball_cover_plus import BallCoverPlus as BallCoverPlus
-from thalweg.learners.balls.ball_picture import plot_balls as plot_balls
 from thalweg.learners.balls.condensed_knn import CondensedKNN as CondensedKNN
 from thalweg.learners.balls.kernel_perceptron import KernelPerceptron as KernelPerceptron
 from thalweg.learners.baselines.majority import MajorityClass as MajorityClass
@@ -102,6 +101,7 @@ from thalweg.projections.random_matrices import VerySparseProjection as VerySpar
 from thalweg.registry.finding import register as register
 from thalweg.serve.predictor import Predictor as Predictor
 from thalweg.serve.trainer import Trainer as Trainer
+from thalweg.show.ball_picture import plot_balls as plot_balls
 from thalweg.show.stream_summary import describe_stream as describe_stream
 from thalweg.streams.datasets.loading import load_dataset as load_dataset
 from thalweg.streams.drift import DriftStream as DriftStream

@@ -116,8 +116,8 @@ def test_the_tree_of_balls_changes_no_bit(monkeypatch):
         learner = BallCover(**options)
         P = np.vstack([learner.test_then_train(X[i : i + 700], y[i : i + 700]) for i in range(0, 4900, 700)])
         runs.append((P, learner))
-    assert runs[0][1]._index.head[ball_index_jit.ROOT] >= 0
-    assert runs[1][1]._index.head[ball_index_jit.ROOT] < 0
+    assert runs[0][1]._index.tables.head[ball_index_jit.I_ROOT] >= 0
+    assert runs[1][1]._index.tables.head[ball_index_jit.I_ROOT] < 0
     assert runs[0][1].n_balls > 500
     assert runs[0][0].tobytes() == runs[1][0].tobytes()
     parts.same_state(runs[0][1].state(), runs[1][1].state(), "tree or not")
@@ -129,7 +129,7 @@ def test_the_tree_of_balls_changes_no_bit(monkeypatch):
     bounded = [BallCover(**options, max_balls=600).partial_fit(X, y) for _ in range(2)]
     monkeypatch.setattr(ball_index_jit, "LEAST_TREE", 1 << 40)
     plain = BallCover(**options, max_balls=600).partial_fit(X, y)
-    assert bounded[0]._index.head[ball_index_jit.ROOT] >= 0
+    assert bounded[0]._index.tables.head[ball_index_jit.I_ROOT] >= 0
     parts.same_state(bounded[0].state(), plain.state(), "a bounded cover, tree or not")
 
 

@@ -1,27 +1,22 @@
 """Nearest neighbours among the rows that were mistakes."""
 
-from typing import Any, Literal, final
+from typing import final
 
 import numpy as np
 
-from thalweg.core import params
 from thalweg.core.classifier import Floats, Ints
+from thalweg.core.fields import again, whole
 from thalweg.core.protocols import State
 from thalweg.core.schema import Schema
 from thalweg.learners.balls import condensed_knn_jit as o
-from thalweg.learners.balls.ball_index_jit import LANES
 from thalweg.learners.balls.kept import KeptRows
-
-_play: Any = o.play
+from thalweg.learners.balls.kept_jit import O_COLUMNS, O_KNOWN, O_ROW
+from thalweg.learners.balls.tiles_jit import LANES
 
 
 @final
 class CondensedKNN(KeptRows):
     """Ask the k nearest of the rows kept; keep a row if they are wrong about it.
-
-    k: neighbours that vote, each with the weight of its row. max_rows: rows that are kept at most; then a new one takes
-    the place of the oldest. scale: "online": rows are standardised with mean and deviation of the rows so far, and kept
-    within ± 10; "minmax": to the range so far; None: not at all. Rows stay in the scale in which they came.
 
     Distances are Euclidean; nominal values differ by 1 or not at all; the oldest row comes first among equals. Missing
     values are refused.
@@ -37,30 +32,21 @@ class CondensedKNN(KeptRows):
     (True, True)
     """
 
-    __slots__ = ()
+    k: int = whole(1, "Neighbours that vote, each with the weight of its row.", least=1, most=1_000_000)
+    max_rows: int = again(doc="Rows that are kept at most; then a new one takes the place of the oldest.")
 
-    def __init__(
-        self, *, k: int = 1, max_rows: int = 1000, scale: Literal["online", "minmax"] | None = "online"
-    ) -> None:
-        params.whole("k", k, least=1, most=1_000_000)
-        params.whole("max_rows", max_rows, least=1, most=100_000_000)
-        params.choice("scale", scale, ("online", "minmax", None))
-        self.k = k
-        self.max_rows = max_rows
-        self.scale = scale
+    bundle = o.Kept
+
+    __slots__ = ()
 
     # -- what a learner writes ----------------------------------------------------------------------------------------
 
     def _fresh(self, schema: Schema) -> State:
-        n, (rows, scale) = self.max_rows, self._shared(schema)
-        return {
-            **rows, "codes": np.zeros(n, dtype=np.int64), "voices": np.zeros(n),
-            "head": np.zeros(o.HEAD, dtype=np.int64), **scale,
-        }  # fmt: skip
+        return self._shared(schema) | {"codes": np.zeros(self.max_rows, dtype=np.int64)}
 
     def _play(self, X: Floats, y: Ints, w: Floats, events: Ints, out: Floats, known: int) -> None:
-        d, n, routine = len(self._nominal), self._state["tiles"].shape[0] * LANES, _play
-        top, said = np.zeros(min(self.k, self.max_rows), dtype=np.int64), np.zeros(max(1, out.shape[1]))
-        notes = np.array([known, -1, 0], dtype=np.int64)
-        routine(*self._state.values(), self._nominal, self._rules, np.zeros(d), np.zeros(n), top, said, notes,
-                X, y, w, events, out)  # fmt: skip
+        classes = max(1, out.shape[1])
+        floats = np.zeros(len(self._state["tiles"]) * LANES + X.shape[1] + classes)
+        ints = np.zeros(O_COLUMNS + min(self.k, self.max_rows), dtype=np.int64)
+        ints[O_KNOWN], ints[O_ROW] = known, -1
+        o.play(self._kept, floats, ints, self._kind, X, y, w, events, out)

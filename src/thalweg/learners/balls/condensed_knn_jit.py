@@ -1,30 +1,31 @@
 """Neighbours among the rows that were mistakes when they came.
 
-At most N rows; d features; L places of a tile.
-
-| table  | shape         | dtype   | meaning                                                   |
-| tiles  | ⌈N/L⌉ × d × L | float64 | the rows, scaled as they were when they came              |
-| codes  | N             | int64   | their classes                                             |
-| voices | N             | float64 | their weights                                             |
-| head   | 2             | int64   | rows, the place for the next (that of the oldest, if full) |
-| spans  | 5 × d         | float64 | see ball_cover_jit.py                                     |
+At most N rows; d features; L places of a tile (tiles_jit.py).
 """
 
-import numpy as np
-from numpy.typing import NDArray
+from typing import NamedTuple
 
 from thalweg.jit.compile import hot, inlined
-from thalweg.learners.balls.ball_cover_jit import SCALE, UNSCALED, observe, scale
+from thalweg.learners.balls.kept_jit import F_PLACE, F_SIZE, O_COLUMNS, O_KNOWN, O_ROW, O_SAID, take_place
+from thalweg.learners.balls.scaling_jit import LARGEST, UNSCALED, Floats, Ints, observe, scale
 from thalweg.learners.balls.tiles_jit import any_of, measure, put
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
-SIZE, PLACE = range(2)
-HEAD = 2
-KNOWN, ROW, SAID = range(3)
-NOTES = 3
-"""Between events: classes known, the row that was placed last (-1: none), what its neighbours said."""
+class Kept(NamedTuple):
+    """The tables; the last one follows from the schema."""
+
+    tiles: Floats
+    """⌈N/L⌉ × d × L: the rows, scaled as they were when they came."""
+    codes: Ints
+    """N: their classes."""
+    voices: Floats
+    """N: their weights."""
+    head: Ints
+    """2: rows, the place for the next (that of the oldest, if full)."""
+    spans: Floats
+    """5 × d: see scaling_jit.py."""
+    nominal: Ints
+    """d: 1 where values differ by 1 or not at all."""
 
 
 @hot
@@ -49,14 +50,14 @@ def rank(far: Floats, age: int, n: int, top: Ints) -> int:
 
 
 @inlined
-def vote(codes: Ints, voices: Floats, top: Ints, held: int, p: Floats, known: int) -> int:
+def vote(codes: Ints, weights: Floats, top: Ints, held: int, p: Floats, known: int) -> int:
     """Write the shares of the classes among the neighbours, drawn a little towards all alike; give the greatest."""
     total = 1.0
     for c in range(known):
         p[c] = 1.0 / known
     for j in range(held):
-        p[codes[top[j]]] += voices[top[j]]
-        total += voices[top[j]]
+        p[codes[top[j]]] += weights[top[j]]
+        total += weights[top[j]]
     best = 0
     for c in range(known):
         p[c] /= total
@@ -66,32 +67,37 @@ def vote(codes: Ints, voices: Floats, top: Ints, held: int, p: Floats, known: in
 
 
 @hot
-def play(tiles: Floats, codes: Ints, voices: Floats, head: Ints, spans: Floats, nominal: Ints, rules: Ints, x: Floats,
-         far: Floats, top: Ints, said: Floats, notes: Ints, X: Floats, y: Ints, w: Floats, events: Ints,
+def play(kept: Kept, floats: Floats, ints: Ints, kind: int, X: Floats, y: Ints, w: Floats, events: Ints,
          out: Floats) -> None:  # fmt: skip
-    """Play the events: a row is kept if its neighbours are wrong about it."""
-    mixed, N = any_of(nominal), len(codes)
+    """Play the events: a row is kept if its neighbours are wrong about it. kind: of scale.
+
+    floats: room for distances, a row, and what is said of it; ints: for what is noted, and for k neighbours.
+    """
+    kept = Kept(*kept)
+    codes, weights, head, nominal, N = kept.codes, kept.voices, kept.head, kept.nominal, len(kept.codes)
+    d, n = X.shape[1], kept.tiles.shape[0] * kept.tiles.shape[2]
+    far, x, said = floats[:n], floats[n : n + d], floats[n + d :]
+    notes, top, mixed = ints[:O_COLUMNS], ints[O_COLUMNS:], any_of(nominal)
     for e in range(len(events)):
         r = events[e] if events[e] >= 0 else ~events[e]
-        known = notes[KNOWN]
-        if notes[ROW] != r:
-            scale(X[r], x, spans, nominal, rules)
-            measure(tiles, head[SIZE], x, far, nominal, mixed)
-            held = rank(far, head[PLACE] if head[SIZE] == N else 0, head[SIZE], top)
+        known = notes[O_KNOWN]
+        if notes[O_ROW] != r:
+            scale(X[r], x, kept.spans, nominal, kind, LARGEST)
+            measure(kept.tiles, head[F_SIZE], x, far, nominal, mixed)
+            held = rank(far, head[F_PLACE] if head[F_SIZE] == N else 0, head[F_SIZE], top)
             if known > 0:
-                notes[SAID] = vote(codes, voices, top, held, said, known)
-            notes[ROW] = r
+                notes[O_SAID] = vote(codes, weights, top, held, said, known)
+            notes[O_ROW] = r
         if events[e] >= 0:
             for c in range(known):
                 out[r, c] = said[c]
             continue
-        if head[SIZE] == 0 or notes[SAID] != y[r]:
-            s = head[PLACE]
-            put(tiles, s, x)
-            codes[s], voices[s] = y[r], w[r]
-            head[PLACE] = (s + 1) % N
-            head[SIZE] = min(N, head[SIZE] + 1)
-        if rules[SCALE] != UNSCALED:
-            observe(X[r], spans, nominal)
-        notes[KNOWN] = max(known, y[r] + 1)
-        notes[ROW] = -1
+        if head[F_SIZE] == 0 or notes[O_SAID] != y[r]:
+            s = head[F_PLACE]
+            put(kept.tiles, s, x)
+            codes[s], weights[s] = y[r], w[r]
+            take_place(head, s, N)
+        if kind != UNSCALED:
+            observe(X[r], kept.spans, nominal)
+        notes[O_KNOWN] = max(known, y[r] + 1)
+        notes[O_ROW] = -1

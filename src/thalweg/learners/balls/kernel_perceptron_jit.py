@@ -1,55 +1,53 @@
 """A perceptron with a Gaussian, on a bounded number of rows.
 
-At most N rows; d features; L places of a tile.
-
-| table  | shape         | dtype   | meaning                                                                          |
-| tiles  | ⌈N/L⌉ × d × L | float64 | rows that were mistakes, scaled as they were when they came                      |
-| sides  | N × 2         | int64   | the class each speaks for, and the one it speaks against                         |
-| voices | N             | float64 | their weights                                                                    |
-| head   | 2             | int64   | rows, the place of the next (that of the oldest, if full)                        |
-| gauge  | 2             | float64 | mean squared distance from rows to those kept, of how many rows                  |
-| spans  | 5 × d         | float64 | see ball_cover_jit.py                                                            |
-| seeds  | 1             | uint64  | the generator                                                                    |
+At most N rows; d features; L places of a tile (tiles_jit.py).
 """
 
 import math
+from typing import NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
+from thalweg.jit.argmax import first_greatest
 from thalweg.jit.compile import hot, inlined
-from thalweg.jit.random import integer
-from thalweg.learners.balls.ball_cover_jit import SCALE, UNSCALED, observe, scale
-from thalweg.learners.balls.tiles_jit import any_of, mean_of, measure, put, raise_powers, weigh
+from thalweg.jit.random import Seeds, integer
+from thalweg.learners.balls.kept_jit import F_PLACE, F_SIZE, O_KNOWN, O_ROW, O_SAID, take_place
+from thalweg.learners.balls.scaling_jit import LARGEST, UNSCALED, Floats, Ints, observe, scale
+from thalweg.learners.balls.tiles_jit import G_SPREAD, any_of, measure, put, raise_powers, track_spread, weigh
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Seeds = NDArray[np.uint64]
-
-SIZE, PLACE = range(2)
-HEAD = 2
-SPREAD, SPREADS = range(2)
+C_FOR, C_AGAINST = 0, 1
 GAUGE = 2
-FOR, AGAINST = range(2)
-KNOWN, ROW, SAID = range(3)
-NOTES = 3
-"""Between events: classes known, the row that was placed last (-1: none), what was said of it."""
+
+
+class Kept(NamedTuple):
+    """The tables; the last one follows from the schema."""
+
+    tiles: Floats
+    """⌈N/L⌉ × d × L: rows that were mistakes, scaled as they were when they came."""
+    sides: Ints
+    """N × 2: the class each speaks for, and the one it speaks against."""
+    voices: Floats
+    """N: their weights."""
+    head: Ints
+    """2: rows, the place for the next (that of the oldest, if full)."""
+    gauge: Floats
+    """2: mean squared distance from rows to those kept, of how many rows."""
+    spans: Floats
+    """5 × d: see scaling_jit.py."""
+    seeds: Seeds
+    """1: the generator."""
+    nominal: Ints
+    """d: 1 where values differ by 1 or not at all."""
 
 
 @hot
-def score(sides: Ints, voices: Floats, near: Floats, n: int, says: Floats, known: int) -> int:
+def score(sides: Ints, weights: Floats, near: Floats, n: int, says: Floats, known: int) -> int:
     """Add up what the rows say for and against classes, by their nearness; give the class with the most."""
     for c in range(known):
         says[c] = 0.0
     for s in range(n):
-        v = voices[s] * near[s]
-        says[sides[s, FOR]] += v
-        says[sides[s, AGAINST]] -= v
-    best = 0
-    for c in range(1, known):
-        if says[c] > says[best]:
-            best = c
-    return best
+        v = weights[s] * near[s]
+        says[sides[s, C_FOR]] += v
+        says[sides[s, C_AGAINST]] -= v
+    return first_greatest(says, known)
 
 
 @inlined
@@ -64,40 +62,45 @@ def tell(says: Floats, best: int, known: int, p: Floats) -> None:
 
 
 @hot
-def play(tiles: Floats, sides: Ints, voices: Floats, head: Ints, gauge: Floats, spans: Floats, seeds: Seeds,
-         nominal: Ints, rules: Ints, x: Floats, far: Floats, near: Floats, near_bits: Ints, whole: Floats,
-         whole_bits: Ints, says: Floats, notes: Ints, X: Floats, y: Ints, w: Floats, events: Ints, out: Floats,
-         width: float, by_chance: int) -> None:  # fmt: skip
-    """Play the events: a row is kept if the sum is wrong about it. Width 0: from the data."""
-    mixed, N = any_of(nominal), len(voices)
+def play(kept: Kept, floats: Floats, bits: Ints, notes: Ints, width: float, by_chance: bool, kind: int, X: Floats,
+         y: Ints, w: Floats, events: Ints, out: Floats) -> None:  # fmt: skip
+    """Play the events: a row is kept if the sum is wrong about it. Width 0: from the data. kind: of scale.
+
+    floats: room for distances, their Gaussians, what is left of these, a row and what is said of it; bits: the same
+    memory.
+    """
+    kept = Kept(*kept)
+    head, gauge, nominal, N = kept.head, kept.gauge, kept.nominal, len(kept.voices)
+    d, m, mixed = X.shape[1], kept.tiles.shape[0] * kept.tiles.shape[2], any_of(nominal)
+    far, near, whole, x, says = (
+        floats[:m],
+        floats[m : 2 * m],
+        floats[2 * m : 3 * m],
+        floats[3 * m : 3 * m + d],
+        floats[3 * m + d :],
+    )
     for e in range(len(events)):
         r = events[e] if events[e] >= 0 else ~events[e]
-        known, n = notes[KNOWN], head[SIZE]
-        if notes[ROW] != r:
-            scale(X[r], x, spans, nominal, rules)
-            measure(tiles, n, x, far, nominal, mixed)
-            by = 1.0 / max(width if width > 0.0 else gauge[SPREAD], 1e-12)
+        known, n = notes[O_KNOWN], head[F_SIZE]
+        if notes[O_ROW] != r:
+            scale(X[r], x, kept.spans, nominal, kind, LARGEST)
+            measure(kept.tiles, n, x, far, nominal, mixed)
+            by = 1.0 / max(width if width > 0.0 else gauge[G_SPREAD], 1e-12)
             weigh(far, by, near, whole, n)
-            raise_powers(near_bits, whole_bits, n)
-            notes[SAID] = score(sides, voices, near, n, says, known)
-            notes[ROW] = r
+            raise_powers(bits[m : 2 * m], bits[2 * m : 3 * m], n)
+            notes[O_SAID] = score(kept.sides, kept.voices, near, n, says, known)
+            notes[O_ROW] = r
         if events[e] >= 0:
-            tell(says, notes[SAID], known, out[r])
+            tell(says, notes[O_SAID], known, out[r])
             continue
         if n > 0:
-            gauge[SPREADS] += 1.0
-            gauge[SPREAD] += (mean_of(far, n) - gauge[SPREAD]) / gauge[SPREADS]
-        if notes[SAID] != y[r]:
-            s = head[PLACE]
-            if n < N:
-                head[SIZE] = n + 1
-            elif by_chance != 0:
-                s = integer(seeds, 0, N)
-            put(tiles, s, x)
-            sides[s, FOR], sides[s, AGAINST], voices[s] = y[r], notes[SAID], w[r]
-            if s == head[PLACE]:
-                head[PLACE] = (s + 1) % N
-        if rules[SCALE] != UNSCALED:
-            observe(X[r], spans, nominal)
-        notes[KNOWN] = max(known, y[r] + 1)
-        notes[ROW] = -1
+            track_spread(gauge, far, n)
+        if notes[O_SAID] != y[r]:
+            s = integer(kept.seeds, 0, N) if n == N and by_chance else head[F_PLACE]
+            put(kept.tiles, s, x)
+            kept.sides[s, C_FOR], kept.sides[s, C_AGAINST], kept.voices[s] = y[r], notes[O_SAID], w[r]
+            take_place(head, s, N)
+        if kind != UNSCALED:
+            observe(X[r], kept.spans, nominal)
+        notes[O_KNOWN] = max(known, y[r] + 1)
+        notes[O_ROW] = -1

@@ -1,22 +1,108 @@
-"""Points in tiles, T × d × L, in each of which the values of a feature lie side by side: all distances, and Gaussians.
+"""Points in tiles, T × d × L, in each of which the values of a feature lie side by side: distances, and Gaussians.
 
-Point s lies in tile s / L, in place s % L of it. For learners that look at all of their points.
+Point s of a learner that looks at all of its points lies in tile s / L, in place s % L of it. A processor measures
+eight points at a time. Loops over features are written out, eight or four of them, so that a sum stays in a register.
 """
 
 import numpy as np
 from numpy.typing import NDArray
 
 from thalweg.jit.compile import hot, inlined
-from thalweg.learners.balls.ball_index_jit import LANES, SQUARES, add_eight_squares, add_four_squares, measure_any
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+
+LANES = 64
+D_SQUARES, D_ABSOLUTE, D_GREATEST, D_UNEQUAL = range(4)
+"""How differences are put together: the sum of squares, the sum, the greatest, how many are not 0."""
+G_SPREAD, G_SPREADS = 0, 1
+"""The first columns of ``gauge``: mean squared distance from rows to points, of how many rows."""
 
 LOG2E, LN2_HIGH, LN2_LOW = 1.4426950408889634, 6.93147180369123816490e-01, 1.90821492927058770002e-10
 MAGIC = 6755399441055744.0  # 1.5 · 2^52: what is added to it is rounded, and stands in its lowest bits
 FIFTY_TWO = np.int64(52)
 C2, C3, C4, C5, C6 = 1.0 / 2.0, 1.0 / 6.0, 1.0 / 24.0, 1.0 / 120.0, 1.0 / 720.0
 C7, C8, C9, C10 = 1.0 / 5040.0, 1.0 / 40320.0, 1.0 / 362880.0, 1.0 / 3628800.0
+
+
+# -- distances --------------------------------------------------------------------------------------------------------
+
+
+@inlined
+def least_of(bits: Ints) -> int:
+    """Give the least of a tile's numbers, as bits."""
+    m = bits[0]
+    for i in range(LANES):
+        m = min(m, bits[i])
+    return int(m)
+
+
+@inlined
+def add_eight_squares(sums: Floats, tile: Floats, x: Floats, f: int) -> None:
+    """Add (x - z)² of eight features."""
+    z0, z1, z2, z3 = tile[f], tile[f + 1], tile[f + 2], tile[f + 3]
+    z4, z5, z6, z7 = tile[f + 4], tile[f + 5], tile[f + 6], tile[f + 7]
+    x0, x1, x2, x3 = x[f], x[f + 1], x[f + 2], x[f + 3]
+    x4, x5, x6, x7 = x[f + 4], x[f + 5], x[f + 6], x[f + 7]
+    for i in range(LANES):
+        s = sums[i]
+        s += (x0 - z0[i]) * (x0 - z0[i])
+        s += (x1 - z1[i]) * (x1 - z1[i])
+        s += (x2 - z2[i]) * (x2 - z2[i])
+        s += (x3 - z3[i]) * (x3 - z3[i])
+        s += (x4 - z4[i]) * (x4 - z4[i])
+        s += (x5 - z5[i]) * (x5 - z5[i])
+        s += (x6 - z6[i]) * (x6 - z6[i])
+        s += (x7 - z7[i]) * (x7 - z7[i])
+        sums[i] = s
+
+
+@inlined
+def add_four_squares(sums: Floats, tile: Floats, x: Floats, f: int) -> None:
+    """Add (x - z)² of four features."""
+    z0, z1, z2, z3 = tile[f], tile[f + 1], tile[f + 2], tile[f + 3]
+    x0, x1, x2, x3 = x[f], x[f + 1], x[f + 2], x[f + 3]
+    for i in range(LANES):
+        s = sums[i]
+        s += (x0 - z0[i]) * (x0 - z0[i])
+        s += (x1 - z1[i]) * (x1 - z1[i])
+        s += (x2 - z2[i]) * (x2 - z2[i])
+        s += (x3 - z3[i]) * (x3 - z3[i])
+        sums[i] = s
+
+
+@inlined
+def add_four(sums: Floats, tile: Floats, x: Floats, f: int) -> None:
+    """Add |x - z| of four features."""
+    z0, z1, z2, z3 = tile[f], tile[f + 1], tile[f + 2], tile[f + 3]
+    x0, x1, x2, x3 = x[f], x[f + 1], x[f + 2], x[f + 3]
+    for i in range(LANES):
+        s = sums[i]
+        s += abs(x0 - z0[i])
+        s += abs(x1 - z1[i])
+        s += abs(x2 - z2[i])
+        s += abs(x3 - z3[i])
+        sums[i] = s
+
+
+@hot
+def measure_any(tile: Floats, x: Floats, sums: Floats, nominal: Ints, metric: int) -> None:
+    """Add the differences of all features, whatever they are."""
+    for f in range(tile.shape[0]):
+        values, v = tile[f], x[f]
+        if metric == D_UNEQUAL or nominal[f] != 0:
+            for i in range(LANES):
+                gap = 1.0 if values[i] != v else 0.0
+                sums[i] = max(sums[i], gap) if metric == D_GREATEST else sums[i] + gap
+        elif metric == D_GREATEST:
+            for i in range(LANES):
+                sums[i] = max(sums[i], abs(v - values[i]))
+        elif metric == D_SQUARES:
+            for i in range(LANES):
+                sums[i] += (v - values[i]) * (v - values[i])
+        else:
+            for i in range(LANES):
+                sums[i] += abs(v - values[i])
 
 
 @inlined
@@ -43,7 +129,7 @@ def measure_tile(tile: Floats, x: Floats, far: Floats, nominal: Ints, mixed: int
     for i in range(LANES):
         far[i] = 0.0
     if mixed != 0:
-        measure_any(tile, x, far, nominal, SQUARES)
+        measure_any(tile, x, far, nominal, D_SQUARES)
         return
     f = 0
     while f + 8 <= d:
@@ -64,6 +150,9 @@ def measure(tiles: Floats, n: int, x: Floats, far: Floats, nominal: Ints, mixed:
     """Write the squared distances of a row from n points."""
     for t in range((n + LANES - 1) // LANES):
         measure_tile(tiles[t], x, far[t * LANES : (t + 1) * LANES], nominal, mixed)
+
+
+# -- Gaussians --------------------------------------------------------------------------------------------------------
 
 
 @hot
@@ -107,3 +196,10 @@ def mean_of(far: Floats, n: int) -> float:
         a += far[i] * by
         i += 1
     return ((a + b) + (c + d)) + ((e + f) + (g + h))
+
+
+@inlined
+def track_spread(gauge: Floats, far: Floats, n: int) -> None:
+    """Let the mean squared distance from rows to points take the n distances of one more row."""
+    gauge[G_SPREADS] += 1.0
+    gauge[G_SPREAD] += (mean_of(far, n) - gauge[G_SPREAD]) / gauge[G_SPREADS]

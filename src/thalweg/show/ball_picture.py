@@ -3,16 +3,13 @@
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, Self, runtime_checkable
 
 import numpy as np
 
 from thalweg.core import params
 from thalweg.core.classifier import Floats
 from thalweg.core.params import shown
-from thalweg.learners.balls import ball_cover_jit as o
-from thalweg.learners.balls.ball_cover import BallCover
-from thalweg.learners.balls.ball_cover_plus import BallCoverPlus
 from thalweg.show.figure import DARK, LIGHT, Picture, Theme, check_path
 
 _SHOWN = 400  # rows in a picture: the last before its time
@@ -20,8 +17,25 @@ _PER_LINE = 3
 _SECONDS = 0.25  # a frame of an animation
 
 
+@runtime_checkable
+class HasBalls(Protocol):
+    """A learner whose balls can be drawn."""
+
+    def copy(self) -> Self:
+        """Make a learner that goes its own way."""
+        ...
+
+    def partial_fit(self, X: Any, y: Any) -> Any:
+        """Learn rows in order."""
+        ...
+
+    def ball_shapes(self, features: Sequence[int]) -> tuple[Floats, Floats, list[Any], Floats]:
+        """Give centres and half axes along features, in the units of the rows; most frequent class; rows counted."""
+        ...
+
+
 def plot_balls(
-    learner: BallCover | BallCoverPlus,
+    learner: HasBalls,
     X: Any,
     y: Any,
     path: str | os.PathLike[str] | None = None,
@@ -32,9 +46,10 @@ def plot_balls(
 ) -> Picture:
     """Let a copy of the learner learn the rows, and draw its balls over two features at chosen times.
 
-    learner: what the copy is made of; it stays as it is. X: the rows. y: their labels. path: a .png, .svg or .pdf file
-    with a panel for each time, or a .gif with a frame for each; None: only give the panels. times: after how many rows;
-    None: after a third, two thirds and all. features: which two are drawn. dark: for a dark page.
+    learner: a BallCover or a BallCoverPlus, of which a copy is made; it stays as it is. X: the rows. y: their labels.
+    path: a .png, .svg or .pdf file with a panel for each time, or a .gif with a frame for each; None: only give the
+    panels. times: after how many rows; None: after a third, two thirds and all. features: which two are drawn. dark:
+    for a dark page.
 
     Balls are drawn in the scale of that time, coloured by their most frequent class and the fainter the fewer rows they
     counted, over the last 400 rows. With more than two features balls are shadows: a row may lie within and yet be far.
@@ -45,10 +60,9 @@ def plot_balls(
     >>> picture.alt
     'Balls of BallCover over x0 and x1: 12 after 200 rows, 27 after 600 rows.'
     """
-    if not isinstance(learner, (BallCover, BallCoverPlus)):
+    if isinstance(learner, type) or not isinstance(learner, HasBalls):
         raise TypeError(f"learner must be a BallCover or a BallCoverPlus, got {shown(learner)}")
-    if getattr(learner, "metric", "euclidean") != "euclidean":
-        raise ValueError(f"learner must have the metric 'euclidean' to be drawn, got {shown(learner)}")
+    learner.ball_shapes(features)  # refuses a metric that cannot be drawn
     moving = path is not None and str(path).lower().endswith(".gif")
     if path is not None and not moving:
         check_path(path)
@@ -63,36 +77,16 @@ def plot_balls(
     for t in stops:
         learner.partial_fit(X[seen:t], y[seen:t])
         seen = t
-        panels.append((t, *_shapes(learner, features), X[max(0, t - _SHOWN) : t], y[max(0, t - _SHOWN) : t]))
+        centres, half_axes, classes, rows = learner.ball_shapes(features)
+        panels.append(
+            (t, np.c_[centres, half_axes], classes, rows, X[max(0, t - _SHOWN) : t], y[max(0, t - _SHOWN) : t])
+        )
     picture = _draw(learner, panels, features, DARK if dark else LIGHT)
     if moving:
         _animate(learner, panels, features, DARK if dark else LIGHT, Path(path or ""))
     elif path is not None:
         picture.save(path)
     return picture
-
-
-def _shapes(learner: Any, features: Sequence[int]) -> tuple[Floats, list[Any], Floats]:
-    """Centres and half axes in the units of the rows; the classes; how many rows were counted."""
-    tables, balls, d = learner._tables(), learner.balls, learner.schema.n_features
-    for f in features:
-        params.whole("features", f, least=0, most=d - 1)
-    spans, some = tables["spans"], list(features)
-    at, by = np.zeros(2), np.ones(2)
-    if learner.scale == "online":
-        by = np.sqrt(spans[o.SQUARES, some] / np.maximum(spans[o.COUNT, some], 1.0))
-        at = spans[o.MEAN, some]
-    elif learner.scale == "minmax":
-        at, by = spans[o.LEAST, some], spans[o.GREATEST, some] - spans[o.LEAST, some]
-    if isinstance(learner, BallCoverPlus):
-        by = by / np.maximum(tables["powers"][1, some], 1e-9)
-    centres = np.array([b.centre[some] for b in balls])
-    shapes = np.c_[centres * by + at, np.array([b.radius for b in balls])[:, None] * by]
-    return (
-        shapes,
-        [max(b.counts, key=lambda c: b.counts[c]) for b in balls],
-        np.array([sum(b.counts.values()) for b in balls]),
-    )
 
 
 def _draw(learner: Any, panels: list[Any], features: Sequence[int], theme: Theme) -> Picture:

@@ -1,0 +1,212 @@
+"""What the learners share that cover the data with balls, or keep rows in the scale in which they came."""
+
+from abc import abstractmethod
+from collections.abc import Collection, Hashable, Sequence
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thalweg.core import params
+from thalweg.core.classifier import Classifier, Floats, Ints
+from thalweg.core.fields import choice, whole
+from thalweg.core.protocols import State
+from thalweg.core.schema import Schema
+from thalweg.learners.balls import balls_jit as b
+from thalweg.learners.balls.scaling_jit import S_COUNT, S_GREATEST, S_LEAST, S_MEAN, S_SQUARES
+
+
+class Ball(NamedTuple):
+    """A ball of the cover."""
+
+    id: int
+    """Balls are numbered in the order in which they were opened."""
+    centre: Floats
+    """In the scale of the rows at the time they came."""
+    radius: float
+    counts: dict[Hashable, float]
+    """The weight of the rows of each class in it."""
+    mistakes: float
+    """The weight of the rows in it that it predicted wrongly."""
+
+
+class Scaled(Classifier):
+    """A learner that scales rows."""
+
+    scale: Literal["online", "minmax"] | None = choice(
+        "online",
+        '"online": rows are standardised with mean and deviation of the rows so far, and kept within ± 10; "minmax": '
+        "to the range so far; None: not at all. What is kept stays in the scale in which it came.",
+    )
+
+    __slots__ = ()
+
+
+class Covering(Scaled):
+    """A learner that covers the data with balls: what can be seen of them."""
+
+    seed: int = whole(1, "Of the draws.", least=0)
+
+    __slots__ = ("_cover",)
+
+    def _hold(self, cover: b.Cover) -> None:
+        self._cover: b.Cover = cover
+
+    # -- what a cover writes ------------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def _places(self) -> tuple[Ints, Floats, Floats]:
+        """Give ids, centres and radii of the balls."""
+
+    @abstractmethod
+    def _look(self, X: Any) -> tuple[Ints, Ints, Floats]:
+        """Find the nearest ball of each row, what is predicted, and how far outside the ball it lies, in radii."""
+
+    def _stretch(self, features: list[int]) -> Floats:
+        """By how much distances are stretched along features."""
+        return np.ones(len(features))
+
+    # -- looking at it ------------------------------------------------------------------------------------------------
+
+    @property
+    def n_balls(self) -> int:
+        """Balls there are."""
+        return int(self._cover.head[b.H_BALLS]) if self._started else 0
+
+    @property
+    def balls(self) -> list[Ball]:
+        """The balls, in the order of their places; a discarded one's place is taken by the next.
+
+        >>> from thalweg import BallCover
+        >>> learner = BallCover(scale=None).partial_fit([[1.0], [4.0], [4.5]], ["a", "b", "b"])
+        >>> [(b.id, b.centre.tolist(), b.radius, b.counts) for b in learner.balls]
+        [(0, [1.0], 3.0, {'a': 1.0}), (1, [4.25], 3.0, {'b': 2.0})]
+        """
+        if not self._started:
+            return []
+        names, counts, (ids, centres, radii) = self._labels.values, self._counts(), self._places()
+        return [
+            Ball(
+                int(ids[s]), centres[s].copy(), float(radii[s]),
+                {names[c]: float(counts[s, c]) for c in np.flatnonzero(counts[s]).tolist()},
+                float(self._cover.balls[s, b.B_MISTAKES]),
+            )
+            for s in range(self.n_balls)
+        ]  # fmt: skip
+
+    def ball_shapes(self, features: Sequence[int] = (0, 1)) -> tuple[Floats, Floats, list[Any], Floats]:
+        """Give centres and half axes of the balls along features, in the units of the rows; most frequent class; rows.
+
+        features: which ones, by number. With more of them than these, balls are shadows.
+
+        >>> from thalweg import BallCover
+        >>> learner = BallCover(scale=None).partial_fit([[1.0], [4.0], [4.5]], ["a", "b", "b"])
+        >>> centres, half_axes, classes, rows = learner.ball_shapes([0])
+        >>> centres.tolist(), half_axes.tolist(), classes, rows.tolist()
+        ([[1.0], [4.25]], [[3.0], [3.0]], ['a', 'b'], [1.0, 2.0])
+        """
+        if getattr(self, "metric", "euclidean") != "euclidean":
+            raise ValueError(f"learner must have the metric 'euclidean' to be drawn, got {params.shown(self)}")
+        some = list(features)
+        if not self._started:
+            return np.zeros((0, len(some))), np.zeros((0, len(some))), [], np.zeros(0)
+        spans, (_, centres, radii), counts = self._cover.spans, self._places(), self._counts()
+        for f in some:
+            params.whole("features", f, least=0, most=centres.shape[1] - 1)
+        at, by = np.zeros(len(some)), np.ones(len(some))
+        if self.scale == "online":
+            by = np.sqrt(spans[S_SQUARES, some] / np.maximum(spans[S_COUNT, some], 1.0))
+            at = spans[S_MEAN, some]
+        elif self.scale == "minmax":
+            at, by = spans[S_LEAST, some], spans[S_GREATEST, some] - spans[S_LEAST, some]
+        by = by / self._stretch(some)
+        names = self._labels.values
+        most = [names[c] for c in counts.argmax(axis=1).tolist()] if len(counts) else []
+        return centres[:, some] * by + at, radii[:, None] * by, most, counts.sum(axis=1)
+
+    def novelty(self, X: Any) -> Floats:
+        """Say how far outside the cover rows fall, in radii of the nearest ball: 0 inside; infinite without a cover.
+
+        >>> from thalweg import BallCover
+        >>> learner = BallCover(scale=None).partial_fit([[1.0], [3.0], [3.5]], ["a", "b", "b"])
+        >>> learner.novelty([[2.5], [5.5], [9.25]])
+        array([0.   , 0.125, 2.   ])
+        """
+        return self._look(X)[2]
+
+    def confidence(self, X: Any, delta: float = 0.05) -> Floats:
+        """Say how sure the prediction of each row is, from 0 to 1.
+
+        It is the margin of the predicted class over all others in the nearest ball, less what chance may account for
+        with probability delta (Hoeffding's bound), and less outside the ball; 0 where another class is counted more.
+        """
+        params.number("delta", delta, above=0.0, below=1.0)
+        nearest, said, outside = self._look(X)
+        if not self.n_balls:
+            return np.zeros(len(nearest))
+        counts = self._counts()[nearest]
+        n, each = counts.sum(axis=1), np.arange(len(counts))
+        others = np.c_[counts, np.zeros(len(counts))]
+        others[each, said] = 0.0
+        margin = (counts[each, said] - others.max(axis=1)) / (n + max(2, counts.shape[1]))
+        sure = np.maximum(margin - np.sqrt(np.log(2.0 / delta) / (2.0 * n)), 0.0)
+        return np.asarray(sure * np.exp(-0.5 * np.where(np.isfinite(outside), outside, 0.0) ** 2))
+
+    def _counts(self) -> Floats:
+        """Give the weight of each class in each ball."""
+        marks, entries, voices = self._cover.marks, self._cover.entries, self._cover.voices
+        counts = np.zeros((self.n_balls, len(self._labels)))
+        for s in range(len(counts)):
+            i = marks[s, b.M_FIRST]
+            while i >= 0:
+                counts[s, entries[i, b.E_CLASS]] = voices[i]
+                i = entries[i, b.E_NEXT]
+        return counts
+
+    def _beyond(self, rho: Floats, radii: Floats) -> Floats:
+        """Say how far outside their balls rows lie, in radii; infinite as long as the first radius is unknown."""
+        if self._cover.head[b.H_PENDING]:
+            return np.full(len(rho), np.inf)
+        return np.asarray(np.maximum(rho - radii, 0.0) / radii)
+
+
+def nominal_of(schema: Schema) -> Ints:
+    """Say which features are nominal."""
+    return np.array([f.nominal for f in schema.features], dtype=np.int64)
+
+
+def longer(table: NDArray[Any], n: int) -> NDArray[Any]:
+    """Give a table of n rows that begins with these."""
+    made = np.zeros((n, *table.shape[1:]), dtype=table.dtype)
+    made[: len(table)] = table
+    return made
+
+
+# -- tables from elsewhere --------------------------------------------------------------------------------------------
+
+
+def refuse_misfits(tables: State, like: State, free: Collection[str] = ()) -> None:
+    """Refuse tables of another type or shape than those of a learner like this one; free ones may be longer."""
+    for name, table in like.items():
+        given = tables[name]
+        shape = (len(given), *table.shape[1:]) if name in free and given.ndim == table.ndim else table.shape
+        if given.dtype != table.dtype or given.shape != shape or not given.flags.c_contiguous:
+            raise ValueError(f"its table {name!r} has another type or shape")
+
+
+def refuse_unsound(tables: State, most: int | None, infinite: Collection[str] = ("spans",)) -> None:
+    """Refuse tables of more balls than there may be, whose counts point outside themselves, or that are not finite."""
+    head, marks, entries = tables["head"], tables["marks"], tables["entries"]
+    n, used = int(head[b.H_BALLS]), int(head[b.H_ENTRIES])
+    if not (len(tables["balls"]) == len(marks) >= n >= 0 and len(entries) == len(tables["voices"]) >= used >= 0):
+        raise ValueError("its table 'head' holds what no cover could")
+    if most is not None and n > most:
+        raise ValueError(f"it has {n} balls, more than max_balls = {most}")
+    links = np.r_[marks[:n, b.M_FIRST], entries[:used, b.E_NEXT], head[b.H_FREE]]
+    links = links[links != -1]
+    wrong = len(np.unique(links)) != len(links) or ((links < 0) | (links >= used)).any()
+    if wrong or (entries[:used, b.E_CLASS] < 0).any() or (marks[:n, b.M_BEST] < 0).any():
+        raise ValueError("its table 'entries' holds what no cover could")
+    for name, table in tables.items():
+        if name not in infinite and not np.isfinite(table).all():
+            raise ValueError(f"its table {name!r} holds what no cover could")

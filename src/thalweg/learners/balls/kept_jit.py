@@ -1,0 +1,17 @@
+"""What the learners share that keep rows which were mistakes: where the next one goes, and what is noted of a row."""
+
+from thalweg.jit.compile import inlined
+from thalweg.learners.balls.scaling_jit import Ints
+
+F_SIZE, F_PLACE, F_COLUMNS = 0, 1, 2
+"""What ``head`` holds: rows, the place for the next (that of the oldest, if full)."""
+O_KNOWN, O_ROW, O_SAID, O_COLUMNS = 0, 1, 2, 3
+"""What is noted between events: classes known, the row that was placed last (-1: none), what was said of it."""
+
+
+@inlined
+def take_place(head: Ints, s: int, most: int) -> None:
+    """Note that a row was put into place s, one of so many."""
+    head[F_SIZE] = min(most, head[F_SIZE] + 1)
+    if s == head[F_PLACE]:
+        head[F_PLACE] = (s + 1) % most
