@@ -83,9 +83,9 @@ def test_deviations_of_all_rows_stay_those_of_the_rows_as_they_came():
     X, y = turning()
     never, often = (PCAKNN(**SMALL, scale="online", reproject_every=n).partial_fit(X, y) for n in (None, 20))
     spans = [learner.state()["learner.spans"] for learner in (never, often)]
-    for at in (o.COUNT, o.MEAN, o.SQUARES):
+    for at in (o.S_COUNT, o.S_MEAN, o.S_SQUARES):
         np.testing.assert_array_equal(spans[0][:, at], spans[1][:, at])
-    assert (spans[1][:, o.LEAST] <= spans[0][:, o.LEAST]).all()
+    assert (spans[1][:, o.S_LEAST] <= spans[0][:, o.S_LEAST]).all()
     assert not np.array_equal(never.state()["learner.ring"], often.state()["learner.ring"])
 
 
@@ -144,7 +144,7 @@ def test_features_may_join(sparse):
         plain.learn(X[i], int(y[i]))
     state = learner.state()
     window = state["learner.ring"].transpose(0, 2, 1).reshape(-1, 4)[:50]
-    oldest_first = np.roll(window, -state["learner.head"][o.NEXT], axis=0)
+    oldest_first = np.roll(window, -state["learner.head"][o.W_NEXT], axis=0)
     np.testing.assert_allclose(oldest_first, plain.neighbours.rows, atol=1e-9)
 
 

@@ -236,9 +236,9 @@ class PCAKNN(_Neighbours):
     def _adopt(self, tables: State, schema: Schema) -> None:
         raw: RawRows | None = None
         if self.reproject_every is not None:
-            given, head = under("raw", tables), sound(tables, "learner.head", (o.HEAD,), np.int64, least=0)
+            given, head = under("raw", tables), sound(tables, "learner.head", (o.W_CELLS,), np.int64, least=0)
             raw = (SparseRows if "starts" in given else DenseRows)(self.window, schema.n_features)
-            raw.restore(given, int(head[o.SIZE]))
+            raw.restore(given, int(head[o.W_SIZE]))
         super()._adopt(tables, schema)
         self._raw = raw
 

@@ -1,6 +1,6 @@
 """Bagged nearest neighbours whose members share one window."""
 
-from typing import Any, Literal, final
+from typing import Literal, final
 
 import numpy as np
 
@@ -10,6 +10,7 @@ from thalweg.core.protocols import State
 from thalweg.core.schema import Schema
 from thalweg.detectors.by_name import make_detector
 from thalweg.detectors.detector import Detector
+from thalweg.jit.compile import plain
 from thalweg.jit.random import seeded
 from thalweg.learners.windows import bagged_jit as jit
 from thalweg.learners.windows.knn import NEIGHBOURS, WindowKNN
@@ -88,7 +89,7 @@ class BaggedKNN(Classifier):
         knn, size, detector = self._new_window(), int(self.size), make_detector("drift", self.drift)
         knn._meet(schema)
         bag = {
-            "held": np.zeros(len(knn._window["codes"]), dtype=np.uint64), "dice": seeded(self.seed, size),
+            "held": np.zeros(len(knn._window.codes), dtype=np.uint64), "dice": seeded(self.seed, size),
             "detectors": np.zeros((0, 0)) if detector is None else detector.new_rows(size),
             "counts": np.zeros(size, dtype=np.int64),
         }  # fmt: skip
@@ -103,17 +104,20 @@ class BaggedKNN(Classifier):
         knn, bag = self._knn, self._bag
         learned = int((events < 0).sum())
         knn._make_room(knn.n_rows + learned)
-        room = len(knn._window["codes"])
+        room = len(knn._window.codes)
         if room > len(bag["held"]):
             bag["held"] = np.concatenate([bag["held"], np.zeros(room - len(bag["held"]), dtype=np.uint64)])
-        desk = knn._desk(len(events), learned)
-        desk = desk._replace(moments=np.empty((len(desk.moments), jit.MOMENTS), dtype=np.int64))
-        routine: Any = jit.play
-        routine(
-            *knn._parts(), *desk, *(bag[name] for name in _OWN[:3]), self._detector_rules, bag["counts"],
-            np.zeros(len(desk.slots), dtype=np.uint64), np.empty(room, dtype=np.int64), np.empty(room),
-            np.empty(room, dtype=np.int64), np.empty(min(int(self.k), room) + jit.SPARE),
-            np.empty((int(self.size), max(1, out.shape[1]))), self._code, float(self.rate), knn._rules,
+        scratch = knn._scratch(len(events), learned)
+        scratch = scratch._replace(moments=np.empty((len(scratch.moments), jit.Q_BAGGED_COLUMNS), dtype=np.int64))
+        members = jit.Bag(
+            held=bag["held"], dice=bag["dice"], detectors=bag["detectors"], rules=self._detector_rules,
+            counts=bag["counts"], drawn=np.zeros(len(scratch.slots), dtype=np.uint64),
+            near=np.empty(room, dtype=np.int64), mine=np.empty(room), places=np.empty(room, dtype=np.int64),
+            heap=np.empty(min(int(self.k), room) + jit.SPARE),
+            answers=np.empty((int(self.size), max(1, out.shape[1]))),
+        )  # fmt: skip
+        jit.play(
+            plain(knn._window), plain(scratch), plain(members), self._code, float(self.rate), knn._rules,
             knn._as_kept(X), y, w, events, out, known,
         )  # fmt: skip
 
@@ -127,11 +131,7 @@ class BaggedKNN(Classifier):
         knn, size, detector = self._new_window(), int(self.size), make_detector("drift", self.drift)
         knn._settle(self._labels, schema, {name: t for name, t in tables.items() if name not in _OWN})
         held, dice, detectors, counts = (tables[name] for name in _OWN)
-        if (
-            held.shape != knn._window["codes"].shape
-            or held.dtype != np.uint64
-            or (held >> np.uint64(size - 1) > 1).any()
-        ):
+        if held.shape != knn._window.codes.shape or held.dtype != np.uint64 or (held >> np.uint64(size - 1) > 1).any():
             raise ValueError("its table 'held' holds what no ensemble could")
         if dice.shape != (size,) or dice.dtype != np.uint64:
             raise ValueError("its table 'dice' has another type or shape")

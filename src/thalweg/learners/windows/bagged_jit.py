@@ -16,31 +16,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thalweg.detectors.any_jit import feed, forget, mean_error
+from thalweg.jit.argmax import first_greatest
 from thalweg.jit.compile import called, hot, inlined
 from thalweg.jit.random import poisson
+from thalweg.learners.windows.distances_jit import bring_back, find_nearest, measure_all, vote_of
 from thalweg.learners.windows.window_jit import (
-    ALL_TIES,
-    BY_DISTANCE,
-    EUCLIDEAN,
-    HELD,
-    KNOWN,
-    METRIC,
-    MOMENT,
-    NEAREST,
-    NEWEST,
-    NEXT,
-    ROW,
-    SEEN,
-    SIZE,
-    WINDOW,
-    Desk,
-    K,
+    Q_COLUMNS,
+    Q_HELD,
+    Q_KNOWN,
+    Q_NEWEST,
+    Q_ROW,
+    Q_SEEN,
+    R_ALL_TIES,
+    R_K,
+    R_METRIC,
+    R_WINDOW,
+    W_NEXT,
+    W_SIZE,
+    Scratch,
     Window,
     ask,
-    bring_back,
-    find_nearest,
     learn,
-    measure_all,
     push_out,
 )
 
@@ -48,8 +44,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Bits = NDArray[np.uint64]
 
-ASKED, LEARNS = MOMENT, MOMENT + 1
-MOMENTS = MOMENT + 2
+Q_ASKED, Q_LEARNS, Q_BAGGED_COLUMNS = range(Q_COLUMNS, Q_COLUMNS + 3)
 """What is kept of a query's moment beyond what knn_jit.py keeps: is its answer wanted, is its row learned next."""
 SPARE = 16
 """So many more than k nearest rows are looked at first: nearly always each member has k of them."""
@@ -80,16 +75,13 @@ class Bag(NamedTuple):
 
 
 @hot
-def play(ring: NDArray[Any], codes: Ints, voices: Floats, spans: Floats, head: Ints, nominal: Ints,
-         x: Floats, by: Floats, far: Floats, top: Floats, kind: Ints, sums: Floats, norms: Floats, left: NDArray[Any],
-         slots: Ints, rows: Ints, moments: Ints, nearest: Floats, held: Bits, dice: Bits, detectors: Floats,
-         detector_rules: Floats, counts: Ints, drawn: Bits, near: Ints, mine: Floats, places: Ints, heap: Floats,
-         answers: Floats, code: int, rate: float, rules: Ints, X: NDArray[Any], y: Ints, w: Floats, events: Ints,
-         out: Floats, known: int) -> None:  # fmt: skip
+def play(
+    window: Window, scratch: Scratch, bag: Bag, code: int, rate: float, rules: Ints, X: NDArray[Any], y: Ints,
+    w: Floats, events: Ints, out: Floats, known: int,
+) -> None:  # fmt: skip
     """Play the events, in groups of as many queries and rows as there is room for. What is learned is asked first."""
-    window = Window(ring, codes, voices, spans, head, nominal)
-    desk = Desk(x, by, far, top, kind, sums, norms, left, slots, rows, moments, nearest)
-    bag = Bag(held, dice, detectors, detector_rules, counts, drawn, near, mine, places, heap, answers)
+    window, scratch, bag = Window(*window), Scratch(*scratch), Bag(*bag)
+    head, moments, slots, rows, answers = window.head, scratch.moments, scratch.slots, scratch.rows, bag.answers
     e = 0
     while e < len(events):
         queries, pushed = 0, 0
@@ -98,55 +90,55 @@ def play(ring: NDArray[Any], codes: Ints, voices: Floats, spans: Floats, head: I
             if events[e] >= 0 or queries == 0 or events[e - 1] != r:
                 if queries == len(moments):
                     break
-                ask(window, desk, rules, X, r, queries)
+                ask(window, scratch, rules, X, r, queries)
                 moment = moments[queries]
-                moment[ROW], moment[SEEN], moment[KNOWN] = r, pushed, known
-                moment[HELD], moment[NEWEST] = head[SIZE], head[NEXT]
-                moment[ASKED], moment[LEARNS] = events[e] >= 0, 0
+                moment[Q_ROW], moment[Q_SEEN], moment[Q_KNOWN] = r, pushed, known
+                moment[Q_HELD], moment[Q_NEWEST] = head[W_SIZE], head[W_NEXT]
+                moment[Q_ASKED], moment[Q_LEARNS] = events[e] >= 0, 0
                 queries += 1
             if events[e] < 0:
                 if pushed == len(slots):
-                    if moments[queries - 1, ASKED] == 0:
+                    if moments[queries - 1, Q_ASKED] == 0:
                         queries -= 1
                     break
-                moments[queries - 1, LEARNS] = 1
-                push_out(window, desk, pushed)
-                slots[pushed], rows[pushed] = head[NEXT], r
+                moments[queries - 1, Q_LEARNS] = 1
+                push_out(window, scratch, pushed)
+                slots[pushed], rows[pushed] = head[W_NEXT], r
                 pushed += 1
                 known = max(known, y[r] + 1)
                 learn(window, rules, X, r)
             e += 1
-        measure_all(window, desk, rules[METRIC], queries, pushed)
+        measure_all(window, scratch, rules[R_METRIC], queries, pushed)
         g = 0
         for q in range(queries):
-            while g < moments[q, SEEN]:
-                settle(window, desk, bag, y, w, g)
+            while g < moments[q, Q_SEEN]:
+                write_labels(window, scratch, bag, y, w, g)
                 g += 1
-            bring_back(desk, q, pushed)
-            find_answers(window, desk, bag, rules, q)
-            if moments[q, ASKED] != 0:
-                p = out[moments[q, ROW]]
-                for c in range(moments[q, KNOWN]):
-                    for i in range(len(dice)):
+            bring_back(scratch, q, pushed)
+            find_answers(window, scratch, bag, rules, q)
+            if moments[q, Q_ASKED] != 0:
+                p = out[moments[q, Q_ROW]]
+                for c in range(moments[q, Q_KNOWN]):
+                    for i in range(len(bag.dice)):
                         p[c] += answers[i, c]
-                    p[c] /= len(dice)
-            if moments[q, LEARNS] != 0:
-                deal(bag, rate, moments[q, SEEN])
-                judge(window, bag, code, y[moments[q, ROW]], moments[q, SEEN], moments[q, KNOWN])
+                    p[c] /= len(bag.dice)
+            if moments[q, Q_LEARNS] != 0:
+                draw_members(bag, rate, moments[q, Q_SEEN])
+                show_errors(window, bag, code, y[moments[q, Q_ROW]], moments[q, Q_SEEN], moments[q, Q_KNOWN])
         while g < pushed:
-            settle(window, desk, bag, y, w, g)
+            write_labels(window, scratch, bag, y, w, g)
             g += 1
 
 
 @inlined
-def settle(window: Window, desk: Desk, bag: Bag, y: Ints, w: Floats, g: int) -> None:
+def write_labels(window: Window, scratch: Scratch, bag: Bag, y: Ints, w: Floats, g: int) -> None:
     """Put label, weight and members of the group's g-th row to its slot."""
-    slot, row = desk.slots[g], desk.rows[g]
+    slot, row = scratch.slots[g], scratch.rows[g]
     window.codes[slot], window.voices[slot], bag.held[slot] = y[row], w[row], bag.drawn[g]
 
 
 @inlined
-def deal(bag: Bag, rate: float, g: int) -> None:
+def draw_members(bag: Bag, rate: float, g: int) -> None:
     """Draw which members learn the group's g-th row."""
     bag.drawn[g] = np.uint64(0)
     for i in range(len(bag.dice)):
@@ -155,15 +147,12 @@ def deal(bag: Bag, rate: float, g: int) -> None:
 
 
 @called
-def judge(window: Window, bag: Bag, code: int, truth: int, g: int, known: int) -> None:
+def show_errors(window: Window, bag: Bag, code: int, truth: int, g: int, known: int) -> None:
     """Show the members' errors to their detectors; at a drift the worst member forgets all, also the row of now."""
     drift = False
     for i in range(len(bag.detectors)):
-        said = 0
-        for c in range(1, known):
-            if bag.answers[i, c] > bag.answers[i, said]:
-                said = c
-        if feed(code, bag.detectors, i, 0.0 if said == truth else 1.0, bag.rules) == 2:
+        wrong = 0.0 if first_greatest(bag.answers[i], known) == truth else 1.0
+        if feed(code, bag.detectors, i, wrong, bag.rules) == 2:
             drift = True
     if not drift:
         return
@@ -175,26 +164,26 @@ def judge(window: Window, bag: Bag, code: int, truth: int, g: int, known: int) -
     bag.counts[worst] += 1
     others = ~(_ONE << np.uint64(worst))
     bag.drawn[g] &= others
-    for slot in range(window.head[SIZE]):
+    for slot in range(window.head[W_SIZE]):
         bag.held[slot] &= others
 
 
 @called
-def find_answers(window: Window, desk: Desk, bag: Bag, rules: Ints, q: int) -> None:
+def find_answers(window: Window, scratch: Scratch, bag: Bag, rules: Ints, q: int) -> None:
     """Let each member's nearest rows vote on query q, the oldest first; a member without rows: all classes alike."""
-    moment, sums = desk.moments[q], desk.sums[q]
-    n, known = moment[HELD], moment[KNOWN]
-    oldest = moment[NEWEST] if n == rules[WINDOW] else 0
+    moment, sums = scratch.moments[q], scratch.sums[q]
+    n, known = moment[Q_HELD], moment[Q_KNOWN]
+    oldest = moment[Q_NEWEST] if n == rules[R_WINDOW] else 0
     limit = math.inf
-    if n > rules[K] + SPARE:
-        find_nearest(sums, n, bag.heap, rules[K] + SPARE)
+    if n > rules[R_K] + SPARE:
+        find_nearest(sums, n, bag.heap, rules[R_K] + SPARE)
         limit = bag.heap[0]
     found = gather(bag, sums, n, oldest, limit)
     for i in range(len(bag.dice)):
-        k = sift(bag, sums, found, i)
-        if k < rules[K] and found < n:  # it lacks some of them: look at all
+        k = pick_own(bag, sums, found, i)
+        if k < rules[R_K] and found < n:  # it lacks some of them: look at all
             found = gather(bag, sums, n, oldest, math.inf)
-            k = sift(bag, sums, found, i)
+            k = pick_own(bag, sums, found, i)
         vote(window, bag, rules, i, k, known)
 
 
@@ -211,7 +200,7 @@ def gather(bag: Bag, sums: Floats, n: int, oldest: int, limit: float) -> int:
 
 
 @inlined
-def sift(bag: Bag, sums: Floats, found: int, i: int) -> int:
+def pick_own(bag: Bag, sums: Floats, found: int, i: int) -> int:
     """Note those of them that member i has; give how many."""
     m = 0
     for j in range(found):
@@ -230,9 +219,9 @@ def vote(window: Window, bag: Bag, rules: Ints, i: int, m: int, known: int) -> N
     for c in range(len(p)):
         p[c] = 0.0
     if m > 0:
-        free = find_nearest(bag.mine, m, bag.heap, min(m, rules[K]))
+        free = find_nearest(bag.mine, m, bag.heap, min(m, rules[R_K]))
         limit = bag.heap[0]
-        if rules[ALL_TIES] != 0:
+        if rules[R_ALL_TIES] != 0:
             free = m
         for j in range(m):
             far = bag.mine[j]
@@ -241,10 +230,8 @@ def vote(window: Window, bag: Bag, rules: Ints, i: int, m: int, known: int) -> N
                     free -= 1
                 c = window.codes[bag.places[j]]
                 if c < known:
-                    voice = window.voices[bag.places[j]]
-                    if rules[BY_DISTANCE] != 0:
-                        voice /= max(math.sqrt(far) if rules[METRIC] == EUCLIDEAN else far, NEAREST)
-                    p[c] += voice
-                    total += voice
+                    weight = vote_of(window.voices[bag.places[j]], far, rules)
+                    p[c] += weight
+                    total += weight
     for c in range(known):
         p[c] = p[c] / total if total > 0.0 else 1.0 / known

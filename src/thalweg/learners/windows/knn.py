@@ -4,23 +4,24 @@ from collections.abc import Hashable
 from typing import Any, Literal, NamedTuple, final
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from thalweg.core import params
 from thalweg.core.classifier import Classifier, Floats, Ints
 from thalweg.core.door import Rows, sparse_rows
 from thalweg.core.protocols import State
 from thalweg.core.schema import Schema
-from thalweg.learners.windows import sieve_jit
-from thalweg.learners.windows import window_jit as o
+from thalweg.jit.compile import plain
+from thalweg.learners.windows import window_jit as jit
 from thalweg.learners.windows.knn_jit import play
+from thalweg.learners.windows.shadow_jit import PAUSES, Sieve
 from thalweg.learners.windows.sparse_window import SparseWindow
 
-METRICS = {"euclidean": o.EUCLIDEAN, "manhattan": o.MANHATTAN, "hamming": o.HAMMING, "cosine": o.COSINE}
-SCALES = {None: o.UNSCALED, "window": o.BY_WINDOW, "online": o.ONLINE}
+METRICS = {"euclidean": jit.EUCLIDEAN, "manhattan": jit.MANHATTAN, "hamming": jit.HAMMING, "cosine": jit.COSINE}
+SCALES = {None: jit.UNSCALED, "window": jit.BY_WINDOW, "online": jit.ONLINE}
 NEIGHBOURS = ("k", "window", "metric", "ties", "weights", "scale", "precision")
 """Its parameters."""
-_TABLES = ("ring", "codes", "voices", "spans", "head")
+_TABLES = jit.Window._fields[:-1]  # which features are nominal follows from the schema
 _AT_ONCE = 8  # queries that are measured in one pass over the window
 _TILE = 512  # rows of a tile, at most
 _WIDE = 128  # features from which on the sieve pays ...
@@ -78,8 +79,9 @@ class WindowKNN(Classifier):
     sparse = True
     bounded = True
 
-    __slots__ = ("_nominal", "_rules", "_sparse", "_window")
+    __slots__ = ("_rules", "_sparse", "_window")
 
+    _window: jit.Window
     _sparse: SparseWindow | None
     """The rows while they are sparse: ``_window`` is not used then."""
 
@@ -116,7 +118,7 @@ class WindowKNN(Classifier):
         """Rows in the window."""
         if not self._started:
             return 0
-        return int(self._window["head"][o.SIZE]) if self._sparse is None else self._sparse.n_rows
+        return int(self._window.head[jit.W_SIZE]) if self._sparse is None else self._sparse.n_rows
 
     def neighbours(self, x: Any) -> list[Neighbour]:
         """Give the rows that vote on a record (a dict or a row), the nearest first, the oldest among equals.
@@ -138,11 +140,11 @@ class WindowKNN(Classifier):
         elif self._sparse is not None:
             return self._as_dense().neighbours(x)
         else:
-            desk, window = self._desk(1, 0), self._window
-            self._run(desk, _dense(X), *ask)
-            far = desk.sums[0, :n]
+            scratch, window = self._scratch(1, 0), self._tables()
+            self._run(scratch, _dense(X), *ask)
+            far = scratch.sums[0, :n]
         slots, names = np.arange(n), dict(enumerate(self._labels.values))
-        ages = (window["head"][o.NEXT] - 1 - slots) % n + 1
+        ages = (window["head"][jit.W_NEXT] - 1 - slots) % n + 1
         order = np.lexsort((-ages, far))
         count = min(self.k, n)
         if self.ties == "all":
@@ -160,7 +162,7 @@ class WindowKNN(Classifier):
     # -- what a learner writes ----------------------------------------------------------------------------------------
 
     def _start(self, schema: Schema) -> None:
-        self._take(self._blank(schema, 0), schema)
+        self._take(self._blank(schema.n_features, 0, _nominal(schema)))
 
     def _play(self, X: Rows, y: Ints, w: Floats, events: Ints, out: Floats, known: int) -> None:
         learned = ~events[events < 0]
@@ -183,7 +185,7 @@ class WindowKNN(Classifier):
     def _play_dense(self, X: Floats, y: Ints, w: Floats, events: Ints, out: Floats, known: int) -> None:
         asked = int((events >= 0).sum())
         self._make_room(self.n_rows + len(events) - asked)
-        self._run(self._desk(asked, len(events) - asked), X, y, w, events, out, known)
+        self._run(self._scratch(asked, len(events) - asked), X, y, w, events, out, known)
 
     def _play_dense_parts(self, X: Rows, y: Ints, w: Floats, events: Ints, out: Floats, known: int) -> None:
         """Play sparse rows in a dense window, a few at a time."""
@@ -202,17 +204,16 @@ class WindowKNN(Classifier):
             self._become(self._as_dense())
         if self._sparse is not None:
             return
-        old, n = self._window, self.n_rows
-        had = len(old["spans"])
-        new = self._blank(schema, n)
-        new["ring"][:, :had], new["spans"][:had] = old["ring"], old["spans"]
-        for t, tile in enumerate(new["ring"]):
+        old, n, had = self._window, self.n_rows, len(self._window.spans)
+        new = self._blank(schema.n_features, n, _nominal(schema))
+        new.ring[:, :had], new.spans[:had] = old.ring, old.spans
+        for t, tile in enumerate(new.ring):
             tile[had:, : max(n - t * tile.shape[1], 0)] = np.nan
-        new["spans"][had:, o.LACKING] = np.where(_nominal(schema)[had:], 0, n)
-        self._take(old | {name: new[name] for name in ("ring", "spans")}, schema)
+        new.spans[had:, jit.S_LACKING] = np.where(new.nominal[had:], 0, n)
+        self._take(new._replace(codes=old.codes, voices=old.voices, head=old.head))
 
     def _tables(self) -> State:
-        return dict(self._window) if self._sparse is None else self._sparse.tables()
+        return dict(zip(_TABLES, self._window, strict=False)) if self._sparse is None else self._sparse.tables()
 
     @property
     def state_bytes(self) -> int:
@@ -223,24 +224,23 @@ class WindowKNN(Classifier):
         if "starts" in tables:
             sparse = SparseWindow(schema.n_features, self._make_rules())
             sparse.restore(tables)
-            self._take({}, schema)
+            self._take(self._blank(0, 0, _nominal(schema)))
             self._sparse = sparse
             return
-        window = {name: tables[name] for name in _TABLES}
-        self._check(window, schema)
-        self._take(window, schema)
+        window = jit.Window(**{name: tables[name] for name in _TABLES}, nominal=_nominal(schema))
+        self._check(window)
+        self._take(window)
 
     # -- inside -------------------------------------------------------------------------------------------------------
 
-    def _take(self, window: State, schema: Schema) -> None:
-        self._window, self._rules, self._nominal = window, self._make_rules(), _nominal(schema)
-        self._sparse = None
+    def _take(self, window: jit.Window) -> None:
+        self._window, self._rules, self._sparse = window, self._make_rules(), None
 
     def _make_rules(self) -> Ints:
-        rules = np.zeros(o.RULES, dtype=np.int64)
-        rules[o.K], rules[o.WINDOW], rules[o.METRIC] = self.k, self.window, METRICS[self.metric]
-        rules[o.ALL_TIES], rules[o.BY_DISTANCE] = self.ties == "all", self.weights == "distance"
-        rules[o.SCALE] = SCALES[self.scale]
+        rules = np.zeros(jit.R_CELLS, dtype=np.int64)
+        rules[jit.R_K], rules[jit.R_WINDOW], rules[jit.R_METRIC] = self.k, self.window, METRICS[self.metric]
+        rules[jit.R_ALL_TIES], rules[jit.R_BY_DISTANCE] = self.ties == "all", self.weights == "distance"
+        rules[jit.R_SCALE] = SCALES[self.scale]
         return rules
 
     def _turned(self, X: Rows) -> Rows:
@@ -262,20 +262,20 @@ class WindowKNN(Classifier):
         n, d = self.n_rows, self._sparse.d
         kept = self._sparse.tables()
         rows = _dense_rows(kept, d)
-        window = self._blank(self._schema, n)
-        window["codes"][:n], window["voices"][:n] = kept["codes"], kept["voices"]
-        window["head"][:] = kept["head"][: o.HEAD]
+        window = self._blank(d, n, _nominal(self._schema))
+        window.codes[:n], window.voices[:n] = kept["codes"], kept["voices"]
+        window.head[:] = kept["head"][: jit.W_CELLS]
         self._lay(window, rows)
         if self.scale == "online":
-            window["spans"][:] = kept["spans"]
+            window.spans[:] = kept["spans"]
         copy = type(self)(**self.get_params(deep=False))
         copy._labels, copy._schema, copy._started = self._labels, self._schema, True
-        copy._take(window, self._schema)
+        copy._take(window)
         return copy
 
-    def _lay(self, window: State, rows: Floats) -> None:
+    def _lay(self, window: jit.Window, rows: Floats) -> None:
         """Write rows of numbers, none of which is missing, to the slots of a dense window; its spans follow."""
-        ring, spans, n = window["ring"], window["spans"], len(rows)
+        ring, spans, n = window.ring, window.spans, len(rows)
         tiles, d, lanes = ring.shape
         padded = np.zeros((tiles * lanes, d), dtype=self.precision)
         padded[:n] = rows
@@ -284,16 +284,19 @@ class WindowKNN(Classifier):
             return
         least, greatest = rows.min(axis=0), rows.max(axis=0)
         if self.scale == "online":  # of all rows so far
-            spans[:, o.LEAST] = np.minimum(spans[:, o.LEAST], least)
-            spans[:, o.GREATEST] = np.maximum(spans[:, o.GREATEST], greatest)
+            spans[:, jit.S_LEAST] = np.minimum(spans[:, jit.S_LEAST], least)
+            spans[:, jit.S_GREATEST] = np.maximum(spans[:, jit.S_GREATEST], greatest)
             return
-        spans[:, o.LEAST], spans[:, o.GREATEST] = least, greatest
-        spans[:, o.AT_LEAST], spans[:, o.AT_GREATEST] = (rows == least).sum(axis=0), (rows == greatest).sum(axis=0)
+        spans[:, jit.S_LEAST], spans[:, jit.S_GREATEST] = least, greatest
+        spans[:, jit.S_AT_LEAST], spans[:, jit.S_AT_GREATEST] = (
+            (rows == least).sum(axis=0),
+            (rows == greatest).sum(axis=0),
+        )
 
     @property
     def _next_slot(self) -> int:
         """Where the next row goes."""
-        return int(self._window["head"][o.NEXT])
+        return int(self._window.head[jit.W_NEXT])
 
     def _replace_rows(self, rows: Floats) -> None:
         """Let other numbers take the place of those in a dense window, slot by slot; labels, weights and ages stay."""
@@ -303,51 +306,44 @@ class WindowKNN(Classifier):
         """Go on with the window of a copy."""
         self._window, self._sparse = other._window, None
 
-    def _blank(self, schema: Schema, n: int) -> State:
+    def _blank(self, d: int, n: int, nominal: Ints) -> jit.Window:
         """Make tables with room for n rows: four tiles or the next power of two, at most a full window."""
-        d, tiles = schema.n_features, -(-self.window // _TILE)
+        tiles = -(-self.window // _TILE)
         lanes = -(-self.window // (8 * tiles)) * 8
         room = min(tiles, max(4, 1 << (-(-n // lanes) - 1).bit_length()))
-        spans = np.zeros((d, o.SPANS))
-        spans[:, o.LEAST], spans[:, o.GREATEST] = np.inf, -np.inf
-        return {
-            "ring": np.zeros((room, d, lanes), dtype=self.precision), "codes": np.zeros(room * lanes, dtype=np.int64),
-            "voices": np.zeros(room * lanes), "spans": spans, "head": np.zeros(o.HEAD, dtype=np.int64),
-        }  # fmt: skip
+        spans = np.zeros((d, jit.S_COLUMNS))
+        spans[:, jit.S_LEAST], spans[:, jit.S_GREATEST] = np.inf, -np.inf
+        return jit.Window(
+            ring=np.zeros((room, d, lanes), dtype=self.precision), codes=np.zeros(room * lanes, dtype=np.int64),
+            voices=np.zeros(room * lanes), spans=spans, head=np.zeros(jit.W_CELLS, dtype=np.int64), nominal=nominal,
+        )  # fmt: skip
 
     def _make_room(self, n: int) -> None:
         """Make room for n rows, or a full window."""
         window, n = self._window, min(n, self.window)
-        had = len(window["codes"])
+        had = len(window.codes)
         if n > had:
-            assert self._schema is not None
-            new = self._blank(self._schema, n)
-            new["ring"][: len(window["ring"])] = window["ring"]
-            new["codes"][:had], new["voices"][:had] = window["codes"], window["voices"]
-            self._window = window | {name: new[name] for name in ("ring", "codes", "voices")}
+            new = self._blank(len(window.spans), n, window.nominal)
+            new.ring[: len(window.ring)], new.codes[:had], new.voices[:had] = window.ring, window.codes, window.voices
+            self._window = new._replace(spans=window.spans, head=window.head)
 
-    def _desk(self, asked: int, learned: int) -> o.Desk:
+    def _scratch(self, asked: int, learned: int) -> jit.Scratch:
         """Make room to measure queries: see Desk in window_jit.py."""
-        ring = self._window["ring"]
+        ring = self._window.ring
         d, q = ring.shape[1], min(asked, _AT_ONCE)
         g = min(q, learned, self.window)
-        slots = len(self._window["codes"]) + g
-        return o.Desk(
-            np.empty((q, d)), np.empty((q, d)), np.empty((q, d)), np.empty((q, d)), np.empty((q, d), dtype=np.int64),
-            np.empty((q, slots)), np.empty((q, slots if self.metric == "cosine" else 0)),
-            np.empty((d, g), dtype=ring.dtype), np.empty(g, dtype=np.int64), np.empty(g, dtype=np.int64),
-            np.empty((q, o.MOMENT), dtype=np.int64), np.empty(min(self.k, self.window)),
+        slots = len(self._window.codes) + g
+        return jit.Scratch(
+            x=np.empty((q, d)), by=np.empty((q, d)), far=np.empty((q, d)), top=np.empty((q, d)),
+            kind=np.empty((q, d), dtype=np.int64), sums=np.empty((q, slots)),
+            norms=np.empty((q, slots if self.metric == "cosine" else 0)), left=np.empty((d, g), dtype=ring.dtype),
+            slots=np.empty(g, dtype=np.int64), rows=np.empty(g, dtype=np.int64),
+            moments=np.empty((q, jit.Q_COLUMNS), dtype=np.int64), nearest=np.empty(min(self.k, self.window)),
         )  # fmt: skip
 
-    def _run(self, desk: o.Desk, X: Floats, y: Ints, w: Floats, events: Ints, out: Floats, known: int) -> None:
-        routine: Any = play
-        sieve = self._sieve(desk, asked=int((events >= 0).sum()))
-        routine(*self._parts(), *desk, *sieve, self._rules, self._as_kept(X), y, w, events, out, known)
-
-    def _parts(self) -> o.Window:
-        """Give the tables as the compiled code wants them."""
-        ring, codes, voices, spans, head = (self._window[name] for name in _TABLES)
-        return o.Window(ring, codes, voices, spans, head, self._nominal)
+    def _run(self, scratch: jit.Scratch, X: Floats, y: Ints, w: Floats, events: Ints, out: Floats, known: int) -> None:
+        sieve = self._sieve(scratch, asked=int((events >= 0).sum()))
+        play(plain(self._window), plain(scratch), plain(sieve), self._rules, self._as_kept(X), y, w, events, out, known)
 
     def _as_kept(self, X: Floats) -> NDArray[Any]:
         """Give rows in the precision of the window."""
@@ -355,44 +351,35 @@ class WindowKNN(Classifier):
             return X
         return np.clip(X, -_LARGEST_SINGLE, _LARGEST_SINGLE).astype(np.float32)
 
-    def _sieve(self, desk: o.Desk, asked: int) -> sieve_jit.Sieve:
-        """Make sieves (see Sieve in sieve_jit.py) for a call with many queries in wide rows of numbers; else none."""
-        ring = self._window["ring"]
-        (tiles, d, lanes), (queries, slots) = ring.shape, desk.sums.shape
-        worth = d >= _WIDE and asked >= _MANY and self.metric == "euclidean" and not self._nominal.any()
-        worth = worth and self.scale != "online"  # it changes all scales with every row
-        if not worth:
-            tiles, d, queries, lanes, slots = 0, 0, 0, 0, 0
-        rows = np.empty((slots, d), dtype=ring.dtype)
-        rows[: tiles * lanes].reshape(tiles, lanes, d)[:] = ring[:tiles, :d, :lanes].transpose(0, 2, 1)
-        return sieve_jit.Sieve(
-            np.zeros((tiles, d, lanes), dtype=np.float32), rows, np.zeros((2, tiles * lanes)), np.zeros(d),
-            np.full(d, -1.0), np.empty((queries, d), dtype=np.float32), np.empty((queries, 2)),
-            np.empty(d, dtype=np.float32), np.empty((queries, lanes), dtype=np.float32), np.empty(queries),
-            np.empty(queries, dtype=np.int64), np.empty(slots, dtype=np.int64), np.empty(slots),
-            np.array([0, sieve_jit.PAUSES[0]] * 2),
-        )  # fmt: skip
+    def _sieve(self, scratch: jit.Scratch, asked: int) -> Sieve:
+        """Make sieves (see shadow_jit.py) for a call with many queries in wide rows of numbers; else none."""
+        window, d = self._window, self._window.ring.shape[1]
+        if d < _WIDE or asked < _MANY or self.metric != "euclidean" or self.scale == "online" or window.nominal.any():
+            return _NO_SIEVE[self.precision]  # scale "online" changes all scales with every row
+        sieve = _new_sieve(window.ring.shape, scratch.sums.shape, window.ring.dtype)
+        tiles, _, lanes = window.ring.shape
+        sieve.rows[: tiles * lanes].reshape(tiles, lanes, d)[:] = window.ring.transpose(0, 2, 1)
+        return sieve
 
-    def _check(self, window: State, schema: Schema) -> None:
+    def _check(self, window: jit.Window) -> None:
         """Refuse tables that no window with these parameters could have."""
-        head = window["head"]
-        if head.dtype != np.int64 or head.shape != (o.HEAD,):
+        head, d = window.head, len(window.nominal)
+        if head.dtype != np.int64 or head.shape != (jit.W_CELLS,):
             raise ValueError("its table 'head' has another type or shape")
-        n = int(head[o.SIZE])
-        if not 0 <= n <= self.window or not (head[o.NEXT] == n % self.window or n == self.window > head[o.NEXT] >= 0):
+        n, following = int(head[jit.W_SIZE]), int(head[jit.W_NEXT])
+        if not 0 <= n <= self.window or not (following == n % self.window or n == self.window > following >= 0):
             raise ValueError("its table 'head' holds what no window could")
-        for name, table in self._blank(schema, n).items():
-            given = window[name]
+        for name, given, table in zip(_TABLES, window, self._blank(d, n, window.nominal), strict=False):
             if given.dtype != table.dtype or given.shape != table.shape or not given.flags.c_contiguous:
                 raise ValueError(f"its table {name!r} has another type or shape")
-        voices, rows = window["voices"][:n], window["ring"].transpose(0, 2, 1).reshape(-1, schema.n_features)[:n]
-        if (window["codes"][:n] < 0).any():
+        voices, rows = window.voices[:n], window.ring.transpose(0, 2, 1).reshape(-1, d)[:n]
+        if (window.codes[:n] < 0).any():
             raise ValueError("its table 'labels' holds what no window could")
         if not ((voices > 0.0) & (voices < np.inf)).all():
             raise ValueError("its table 'voices' holds what no window could")
         if np.isinf(rows).any():
             raise ValueError("its table 'ring' holds what no window could")
-        if not self._spans_fit(window["spans"], rows.astype(np.float64), _nominal(schema) == 0):
+        if not self._spans_fit(window.spans, rows.astype(np.float64), window.nominal == 0):
             raise ValueError("its table 'spans' does not fit its rows")
 
     def _spans_fit(self, spans: Floats, rows: Floats, number: NDArray[np.bool_]) -> bool:
@@ -401,18 +388,18 @@ class WindowKNN(Classifier):
         lacks = np.isnan(rows)
         least = np.where(lacks, np.inf, rows).min(axis=0, initial=np.inf)
         greatest = np.where(lacks, -np.inf, rows).max(axis=0, initial=-np.inf)
-        if not np.array_equal(spans[:, o.LACKING], lacks.sum(axis=0)):
+        if not np.array_equal(spans[:, jit.S_LACKING], lacks.sum(axis=0)):
             return False
         if self.scale == "online":
-            count, mean, squares = spans[:, o.COUNT], spans[:, o.MEAN], spans[:, o.SQUARES]
+            count, mean, squares = spans[:, jit.S_COUNT], spans[:, jit.S_MEAN], spans[:, jit.S_SQUARES]
             return bool(
-                ((spans[:, o.LEAST] <= least) & (spans[:, o.GREATEST] >= greatest)).all()
-                and ((count >= len(rows) - spans[:, o.LACKING]) & np.isfinite(count) & np.isfinite(mean)).all()
+                ((spans[:, jit.S_LEAST] <= least) & (spans[:, jit.S_GREATEST] >= greatest)).all()
+                and ((count >= len(rows) - spans[:, jit.S_LACKING]) & np.isfinite(count) & np.isfinite(mean)).all()
                 and ((squares >= 0.0) & ((count > 0.0) | (least == np.inf))).all()
             )
         held = {
-            o.LEAST: least, o.GREATEST: greatest,
-            o.AT_LEAST: (rows == least).sum(axis=0), o.AT_GREATEST: (rows == greatest).sum(axis=0),
+            jit.S_LEAST: least, jit.S_GREATEST: greatest,
+            jit.S_AT_LEAST: (rows == least).sum(axis=0), jit.S_AT_GREATEST: (rows == greatest).sum(axis=0),
         }  # fmt: skip
         return all(np.array_equal(spans[:, at], values) for at, values in held.items())
 
@@ -445,3 +432,19 @@ def _row_of(window: State, s: int, d: int) -> Floats:
 
 def _nominal(schema: Schema) -> Ints:
     return np.array([f.nominal for f in schema.features], dtype=np.int64)
+
+
+def _new_sieve(ring: tuple[int, ...], sums: tuple[int, ...], precision: DTypeLike) -> Sieve:
+    """Make the tables of the sieves for a ring and sums of these shapes."""
+    (tiles, d, lanes), (queries, slots) = ring, sums
+    return Sieve(
+        shadow=np.zeros((tiles, d, lanes), dtype=np.float32), rows=np.empty((slots, d), dtype=precision),
+        lengths=np.zeros((2, tiles * lanes)), centre=np.zeros(d), by=np.full(d, -1.0),
+        query=np.empty((queries, d), dtype=np.float32), own=np.empty((queries, 2)), one=np.empty(d, dtype=np.float32),
+        sums=np.empty((queries, lanes), dtype=np.float32), errors=np.empty(queries),
+        hard=np.empty(queries, dtype=np.int64), chosen=np.empty(slots, dtype=np.int64), exact=np.empty(slots),
+        status=np.array([0, PAUSES[0]] * 2),
+    )  # fmt: skip
+
+
+_NO_SIEVE = {precision: _new_sieve((0, 0, 0), (0, 0), precision) for precision in ("float64", "float32")}

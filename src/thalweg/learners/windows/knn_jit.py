@@ -11,24 +11,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thalweg.jit.compile import hot
-from thalweg.learners.windows.sieve_jit import Sieve, Singles, hand_over, lay_down, measure_some, set_aside
+from thalweg.learners.windows.distances_jit import bring_back, measure_all, vote
+from thalweg.learners.windows.shadow_jit import Sieve, copy_pushed, lay_down, set_aside
+from thalweg.learners.windows.sieve_jit import measure_some
 from thalweg.learners.windows.window_jit import (
-    HELD,
-    KNOWN,
-    METRIC,
-    NEWEST,
-    NEXT,
-    ROW,
-    SEEN,
-    SIZE,
-    Desk,
+    Q_HELD,
+    Q_KNOWN,
+    Q_NEWEST,
+    Q_ROW,
+    Q_SEEN,
+    R_METRIC,
+    W_NEXT,
+    W_SIZE,
+    Scratch,
     Window,
     ask,
-    bring_back,
     learn,
-    measure_all,
     push_out,
-    vote,
 )
 
 Floats = NDArray[np.float64]
@@ -36,19 +35,15 @@ Ints = NDArray[np.int64]
 
 
 @hot
-def play(ring: NDArray[Any], codes: Ints, voices: Floats, spans: Floats, head: Ints, nominal: Ints,
-         x: Floats, by: Floats, far: Floats, top: Floats, kind: Ints, sums: Floats, norms: Floats, left: NDArray[Any],
-         slots: Ints, rows: Ints, moments: Ints, nearest: Floats, shadow: Singles, whole: NDArray[Any],
-         lengths: Floats, centre: Floats, shadow_by: Floats, query: Singles, own: Floats, one: Singles, block: Singles,
-         errors: Floats, hard: Ints, chosen: Ints, exact: Floats, status: Ints, rules: Ints, X: NDArray[Any], y: Ints,
-         w: Floats, events: Ints, out: Floats, known: int) -> None:  # fmt: skip
+def play(
+    window: Window, scratch: Scratch, sieve: Sieve, rules: Ints, X: NDArray[Any], y: Ints, w: Floats, events: Ints,
+    out: Floats, known: int,
+) -> None:  # fmt: skip
     """Play the events, in groups of as many queries and rows as there is room for."""
-    window = Window(ring, codes, voices, spans, head, nominal)
-    desk = Desk(x, by, far, top, kind, sums, norms, left, slots, rows, moments, nearest)
-    sieve = Sieve(
-        shadow, whole, lengths, centre, shadow_by, query, own, one, block, errors, hard, chosen, exact, status
-    )  # fmt: skip
-    sieved = len(shadow) > 0
+    window, scratch, sieve = Window(*window), Scratch(*scratch), Sieve(*sieve)
+    head, codes, voices = window.head, window.codes, window.voices
+    slots, rows, moments = scratch.slots, scratch.rows, scratch.moments
+    sieved = len(sieve.shadow) > 0
     e = 0
     while e < len(events):
         queries, pushed = 0, 0
@@ -57,13 +52,13 @@ def play(ring: NDArray[Any], codes: Ints, voices: Floats, spans: Floats, head: I
             if r >= 0:
                 if queries == len(moments):
                     break
-                ask(window, desk, rules, X, r, queries)
+                ask(window, scratch, rules, X, r, queries)
                 moment = moments[queries]
-                moment[ROW], moment[SEEN], moment[KNOWN] = r, pushed, known
-                moment[HELD], moment[NEWEST] = head[SIZE], head[NEXT]
+                moment[Q_ROW], moment[Q_SEEN], moment[Q_KNOWN] = r, pushed, known
+                moment[Q_HELD], moment[Q_NEWEST] = head[W_SIZE], head[W_NEXT]
                 queries += 1
             else:
-                slot = head[NEXT]
+                slot = head[W_NEXT]
                 if queries == 0:
                     codes[slot], voices[slot] = y[~r], w[~r]
                 else:
@@ -72,7 +67,7 @@ def play(ring: NDArray[Any], codes: Ints, voices: Floats, spans: Floats, head: I
                     if sieved:
                         set_aside(sieve, slot, pushed)
                     else:
-                        push_out(window, desk, pushed)
+                        push_out(window, scratch, pushed)
                     slots[pushed], rows[pushed] = slot, ~r
                     pushed += 1
                 known = max(known, y[~r] + 1)
@@ -82,19 +77,19 @@ def play(ring: NDArray[Any], codes: Ints, voices: Floats, spans: Floats, head: I
             e += 1
         if queries == 0:
             continue
-        sifted = sieved and measure_some(window, desk, sieve, rules, queries, pushed)
+        sifted = sieved and measure_some(window, scratch, sieve, rules, queries, pushed)
         if not sifted:
             if sieved:
-                hand_over(desk, sieve, pushed)
-            measure_all(window, desk, rules[METRIC], queries, pushed)
+                copy_pushed(scratch, sieve, pushed)
+            measure_all(window, scratch, rules[R_METRIC], queries, pushed)
         g = 0
         for q in range(queries):
-            while g < moments[q, SEEN]:
+            while g < moments[q, Q_SEEN]:
                 codes[slots[g]], voices[slots[g]] = y[rows[g]], w[rows[g]]
                 g += 1
             if not sifted:
-                bring_back(desk, q, pushed)
-            vote(window, desk, rules, q, out)
+                bring_back(scratch, q, pushed)
+            vote(codes, voices, scratch.sums[q], moments[q], scratch.nearest, rules, out)
         while g < pushed:
             codes[slots[g]], voices[slots[g]] = y[rows[g]], w[rows[g]]
             g += 1

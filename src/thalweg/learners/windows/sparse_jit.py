@@ -18,7 +18,7 @@ d features, a window of W rows, room for E values.
 | head    | 6     | int64   | next slot, rows (as in window_jit.py); where in the ring the next row begins, values;    |
 |         |       |         | rows learned since the index was made, rows learned (for scale "online")                 |
 | spans   | d × 6 | float64 | of the values a feature has in the window: least, greatest, how many rows hold these;    |
-|         |       |         | how many have it; what its differences     are multiplied by                             |
+|         |       |         | how many have it; what its differences are multiplied by                                 |
 | online  | d × 8 | float64 | for scale "online" the spans of window_jit.py; else none                                 |
 | starts  | d + 1 | int64   | index: where the rows of a feature begin ...                                             |
 | slots   | E     | int64   | ... their slots                                                                          |
@@ -36,45 +36,40 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thalweg.jit.compile import called, hot, inlined
+from thalweg.learners.windows.distances_jit import find_nearest, vote
 from thalweg.learners.windows.window_jit import (
-    AT_GREATEST,
-    AT_LEAST,
     BY_WINDOW,
     COSINE,
-    COUNT,
     EUCLIDEAN,
-    GREATEST,
     HAMMING,
-    HELD,
-    KNOWN,
-    LARGEST,
-    LEAST,
+    LARGEST_FLOAT,
     MANHATTAN,
-    METRIC,
-    NEWEST,
-    NEXT,
     ONLINE,
-    ROW,
-    SCALE,
-    SIZE,
-    WINDOW,
-    Desk,
-    K,
-    Window,
-    find_nearest,
+    Q_HELD,
+    Q_KNOWN,
+    Q_NEWEST,
+    Q_ROW,
+    R_K,
+    R_METRIC,
+    R_SCALE,
+    R_WINDOW,
+    S_AT_GREATEST,
+    S_AT_LEAST,
+    S_COUNT,
+    S_GREATEST,
+    S_LEAST,
+    W_NEXT,
+    W_SIZE,
     observe,
     scale_of,
-    vote,
     widen,
 )
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-TOP, LIVE, RECENT, LEARNED = range(2, 6)
-HEAD = 6
-LO, HI, AT_LO, AT_HI, HAVE, BY = range(6)
-SPANS = 6
+W_TOP, W_LIVE, W_RECENT, W_LEARNED, SPARSE_CELLS = range(2, 7)
+V_LEAST, V_GREATEST, V_AT_LEAST, V_AT_GREATEST, V_HAVE, V_BY, V_COLUMNS = range(7)
 MOST_RECENT = 64
 EPSILON = 2.3e-16  # a little more than half a unit in the last place
 SURE = 8.0  # by which bounds on errors are multiplied, to be sure
@@ -101,36 +96,44 @@ class Sparse(NamedTuple):
     own: Floats
 
 
+class Room(NamedTuple):
+    """Room to measure one query; nothing of it is kept."""
+
+    sums: Floats
+    """W: the distances, squared where Euclidean."""
+    bounds: Floats
+    """W: what a rough distance is at most."""
+    moment: Ints
+    """Q_COLUMNS: what is kept of a query's moment."""
+    nearest: Floats
+    """k: a heap of the least distances."""
+
+
 @hot
-def play(columns: Ints, values: Floats, begin: Ints, sizes: Ints, codes: Ints, voices: Floats, head: Ints,
-         spans: Floats, online: Floats, starts: Ints, slots: Ints, held: Floats, fresh: Ints, first: Ints, before: Ints,
-         own: Floats, sums: Floats, bounds: Floats, moments: Ints, nearest: Floats, ring: NDArray[np.float64],
-         none: Floats, nothing: Ints, rules: Ints, data: Floats, indices: Ints, indptr: Ints, y: Ints, w: Floats,
-         events: Ints, out: Floats, known: int, every: bool) -> tuple[int, int]:  # fmt: skip
+def play(
+    table: Sparse, room: Room, rules: Ints, data: Floats, indices: Ints, indptr: Ints, y: Ints, w: Floats,
+    events: Ints, out: Floats, known: int, every: bool,
+) -> tuple[int, int]:  # fmt: skip
     """Play the events; give how many were played before the room for values ran out, and the classes known then.
 
     every: measure all rows exactly.
     """
-    table = Sparse(columns, values, begin, sizes, codes, voices, head, spans, online, starts, slots, held, fresh,
-                   first, before, own)  # fmt: skip
-    nominal = nothing[0]
-    window = Window(ring, codes, voices, none, head, nominal)
-    desk = Desk(none, none, none, none, nothing, sums, none, none, nominal, nominal, moments, nearest)
-    moment = moments[0]
+    table, room = Sparse(*table), Room(*room)
+    head, codes, voices, moment = table.head, table.codes, table.voices, room.moment
     for e in range(len(events)):
         r = events[e]
         if r >= 0:
             a, b = indptr[r], indptr[r + 1]
-            moment[ROW], moment[KNOWN], moment[HELD], moment[NEWEST] = r, known, head[SIZE], head[NEXT]
-            if head[SIZE] > 0:
-                measure(table, rules, indices[a:b], data[a:b], sums[0], bounds, nearest, every)
-            vote(window, desk, rules, 0, out)
+            moment[Q_ROW], moment[Q_KNOWN], moment[Q_HELD], moment[Q_NEWEST] = r, known, head[W_SIZE], head[W_NEXT]
+            if head[W_SIZE] > 0:
+                measure(table, room, rules, indices[a:b], data[a:b], every)
+            vote(codes, voices, room.sums, moment, room.nearest, rules, out)
         else:
             a, b = indptr[~r], indptr[~r + 1]
             at = find_room(table, rules, b - a)
             if at < 0:
                 return e, known
-            slot = head[NEXT]
+            slot = head[W_NEXT]
             learn(table, rules, indices[a:b], data[a:b], at)
             codes[slot], voices[slot] = y[~r], w[~r]
             known = max(known, y[~r] + 1)
@@ -138,13 +141,9 @@ def play(columns: Ints, values: Floats, begin: Ints, sizes: Ints, codes: Ints, v
 
 
 @hot
-def index(columns: Ints, values: Floats, begin: Ints, sizes: Ints, codes: Ints, voices: Floats, head: Ints,
-          spans: Floats, online: Floats, starts: Ints, slots: Ints, held: Floats, fresh: Ints, first: Ints,
-          before: Ints, own: Floats, rules: Ints) -> None:  # fmt: skip
+def index(table: Sparse, rules: Ints) -> None:
     """Make the index of rows that were laid down from outside."""
-    table = Sparse(columns, values, begin, sizes, codes, voices, head, spans, online, starts, slots, held, fresh,
-                   first, before, own)  # fmt: skip
-    make_index(table, rules)
+    make_index(Sparse(*table), rules)
 
 
 # -- learning ---------------------------------------------------------------------------------------------------------
@@ -154,13 +153,13 @@ def index(columns: Ints, values: Floats, begin: Ints, sizes: Ints, codes: Ints, 
 def find_room(table: Sparse, rules: Ints, m: int) -> int:
     """Find where m values can lie one after another, beside those of all rows; -1: nowhere."""
     head, size = table.head, len(table.columns)
-    if head[LIVE] == 0:
+    if head[W_LIVE] == 0:
         return 0 if m <= size else -1
-    last = table.begin[head[NEXT] if head[SIZE] == rules[WINDOW] else 0]
-    if head[TOP] <= last:  # the ring has come round
-        return int(head[TOP]) if m <= last - head[TOP] else -1
-    if m <= size - head[TOP]:
-        return int(head[TOP])
+    last = table.begin[head[W_NEXT] if head[W_SIZE] == rules[R_WINDOW] else 0]
+    if head[W_TOP] <= last:  # the ring has come round
+        return int(head[W_TOP]) if m <= last - head[W_TOP] else -1
+    if m <= size - head[W_TOP]:
+        return int(head[W_TOP])
     return 0 if m <= last else -1
 
 
@@ -168,14 +167,14 @@ def find_room(table: Sparse, rules: Ints, m: int) -> int:
 def learn(table: Sparse, rules: Ints, f_new: Ints, v_new: Floats, at: int) -> None:
     """Let a row take the place of the oldest, or the next free one; its values lie from ``at`` on."""
     head, spans = table.head, table.spans
-    slot, full = head[NEXT], head[SIZE] == rules[WINDOW]
-    if head[RECENT] == MOST_RECENT or (full and table.fresh[slot] != 0):
+    slot, full = head[W_NEXT], head[W_SIZE] == rules[R_WINDOW]
+    if head[W_RECENT] == MOST_RECENT or (full and table.fresh[slot] != 0):
         make_index(table, rules)
-    by_window = rules[SCALE] == BY_WINDOW
+    by_window = rules[R_SCALE] == BY_WINDOW
     old, gone = table.begin[slot], table.sizes[slot] if full else 0
-    last = (slot + rules[WINDOW] - 1) % rules[WINDOW]
+    last = (slot + rules[R_WINDOW] - 1) % rules[R_WINDOW]
     table.fresh[slot] = 1
-    head[RECENT] += 1
+    head[W_RECENT] += 1
     if by_window:
         for i in range(old, old + gone):
             take_out(spans[table.columns[i]], table.values[i])
@@ -187,53 +186,53 @@ def learn(table: Sparse, rules: Ints, f_new: Ints, v_new: Floats, at: int) -> No
         if by_window:
             put_in(spans[f], v)
     table.begin[slot], table.sizes[slot] = at, len(f_new)
-    head[TOP], head[LIVE] = at + len(f_new), head[LIVE] + len(f_new) - gone
-    head[NEXT] = (slot + 1) % rules[WINDOW]
+    head[W_TOP], head[W_LIVE] = at + len(f_new), head[W_LIVE] + len(f_new) - gone
+    head[W_NEXT] = (slot + 1) % rules[R_WINDOW]
     if not full:
-        head[SIZE] += 1
+        head[W_SIZE] += 1
     if by_window:
         for i in range(old, old + gone):
             find_span(table, table.columns[i])
-            scale(table, table.columns[i], rules[METRIC])
+            scale(table, table.columns[i], rules[R_METRIC])
         for j in range(len(f_new)):
-            scale(table, f_new[j], rules[METRIC])
-        if not full and head[SIZE] > 1:  # a feature that all rows had: of them the last one, too
+            scale(table, f_new[j], rules[R_METRIC])
+        if not full and head[W_SIZE] > 1:  # a feature that all rows had: of them the last one, too
             for i in range(table.begin[last], table.begin[last] + table.sizes[last]):
-                scale(table, table.columns[i], rules[METRIC])
-    elif rules[SCALE] == ONLINE:
+                scale(table, table.columns[i], rules[R_METRIC])
+    elif rules[R_SCALE] == ONLINE:
         watch(table, f_new, v_new)
 
 
 @inlined
 def take_out(span: Floats, v: float) -> None:
-    span[HAVE] -= 1.0
-    if v == span[LO]:
-        span[AT_LO] -= 1.0
-    if v == span[HI]:
-        span[AT_HI] -= 1.0
+    span[V_HAVE] -= 1.0
+    if v == span[V_LEAST]:
+        span[V_AT_LEAST] -= 1.0
+    if v == span[V_GREATEST]:
+        span[V_AT_GREATEST] -= 1.0
 
 
 @inlined
 def put_in(span: Floats, v: float) -> None:
-    span[HAVE] += 1.0
-    if v < span[LO]:
-        span[LO], span[AT_LO] = v, 1.0
-    elif v == span[LO]:
-        span[AT_LO] += 1.0
-    if v > span[HI]:
-        span[HI], span[AT_HI] = v, 1.0
-    elif v == span[HI]:
-        span[AT_HI] += 1.0
+    span[V_HAVE] += 1.0
+    if v < span[V_LEAST]:
+        span[V_LEAST], span[V_AT_LEAST] = v, 1.0
+    elif v == span[V_LEAST]:
+        span[V_AT_LEAST] += 1.0
+    if v > span[V_GREATEST]:
+        span[V_GREATEST], span[V_AT_GREATEST] = v, 1.0
+    elif v == span[V_GREATEST]:
+        span[V_AT_GREATEST] += 1.0
 
 
 @inlined
 def find_span(table: Sparse, f: int) -> None:
     """Find least and greatest of a feature's values in the window, where the last row of that value has left."""
     span = table.spans[f]
-    if span[HAVE] > 0.0 and span[AT_LO] > 0.0 and span[AT_HI] > 0.0:
+    if span[V_HAVE] > 0.0 and span[V_AT_LEAST] > 0.0 and span[V_AT_GREATEST] > 0.0:
         return
-    have = span[HAVE]
-    span[LO], span[HI], span[AT_LO], span[AT_HI] = math.inf, -math.inf, 0.0, 0.0
+    have = span[V_HAVE]
+    span[V_LEAST], span[V_GREATEST], span[V_AT_LEAST], span[V_AT_GREATEST] = math.inf, -math.inf, 0.0, 0.0
     if have > 0.0:
         for p in range(table.starts[f], table.starts[f + 1]):
             if table.fresh[table.slots[p]] == 0:
@@ -242,23 +241,23 @@ def find_span(table: Sparse, f: int) -> None:
         while i >= 0:
             put_in(span, table.values[i])
             i = table.before[i]
-    span[HAVE] = have
+    span[V_HAVE] = have
 
 
 @inlined
 def scale(table: Sparse, f: int, metric: int) -> None:
     """Find anew what differences in a feature are multiplied by; rows that lack it have 0 there."""
     span = table.spans[f]
-    least, greatest = span[LO], span[HI]
-    if span[HAVE] < table.head[SIZE]:
+    least, greatest = span[V_LEAST], span[V_GREATEST]
+    if span[V_HAVE] < table.head[W_SIZE]:
         least, greatest = min(least, 0.0), max(greatest, 0.0)
     width, by = greatest - least, 0.0
     if width > 0.0:
-        by = max(1.0 / LARGEST, min(LARGEST, 1.0 / width))
-    old = span[BY]
+        by = max(1.0 / LARGEST_FLOAT, min(LARGEST_FLOAT, 1.0 / width))
+    old = span[V_BY]
     if by == old:
         return
-    span[BY] = by
+    span[V_BY] = by
     if metric == HAMMING:
         return
     for p in range(table.starts[f], table.starts[f + 1]):
@@ -276,7 +275,7 @@ def scale(table: Sparse, f: int, metric: int) -> None:
 def watch(table: Sparse, f_new: Ints, v_new: Floats) -> None:
     """Let mean and deviation of every feature take one more value, in most 0."""
     online, head = table.online, table.head
-    head[LEARNED] += 1
+    head[W_LEARNED] += 1
     j = 0
     for f in range(len(online)):
         v = 0.0
@@ -284,20 +283,20 @@ def watch(table: Sparse, f_new: Ints, v_new: Floats) -> None:
             v = v_new[j]
             j += 1
         span = online[f]
-        if v == 0.0 and span[LEAST] == span[GREATEST] == 0.0:  # nothing yet but 0: only their number changes
-            span[AT_LEAST] += 1.0
-            span[AT_GREATEST] += 1.0
-            span[COUNT] += 1.0
+        if v == 0.0 and span[S_LEAST] == span[S_GREATEST] == 0.0:  # nothing yet but 0: only their number changes
+            span[S_AT_LEAST] += 1.0
+            span[S_AT_GREATEST] += 1.0
+            span[S_COUNT] += 1.0
             continue
         widen(span, v)
         observe(span, v)
-        table.spans[f, BY] = scale_of(span, ONLINE)
+        table.spans[f, V_BY] = scale_of(span, ONLINE)
 
 
 @called
 def make_index(table: Sparse, rules: Ints) -> None:
     """Make the index from features to rows anew, of all rows."""
-    starts, n, metric = table.starts, table.head[SIZE], rules[METRIC]
+    starts, n, metric = table.starts, table.head[W_SIZE], rules[R_METRIC]
     d = len(starts) - 1
     starts[:] = 0
     table.first[:] = -1
@@ -315,22 +314,22 @@ def make_index(table: Sparse, rules: Ints) -> None:
             f, v = table.columns[i], table.values[i]
             starts[f] -= 1
             table.slots[starts[f]], table.held[starts[f]] = s, v
-            gap = 1.0 if metric == HAMMING else abs(v) * table.spans[f, BY]
+            gap = 1.0 if metric == HAMMING else abs(v) * table.spans[f, V_BY]
             far += gap if metric == MANHATTAN else gap * gap
         table.own[s, 0], table.own[s, 1] = far, EPSILON * far * table.sizes[s]
-    table.head[RECENT] = 0
+    table.head[W_RECENT] = 0
 
 
 # -- distances --------------------------------------------------------------------------------------------------------
 
 
 @called
-def measure(table: Sparse, rules: Ints, f_x: Ints, v_x: Floats, sums: Floats, bounds: Floats, nearest: Floats,
-            every: bool) -> None:  # fmt: skip
+def measure(table: Sparse, room: Room, rules: Ints, f_x: Ints, v_x: Floats, every: bool) -> None:
     """Measure a query: the distance of each row that may be among the nearest, infinity for the others."""
-    n, metric = table.head[SIZE], rules[METRIC]
+    sums, bounds, nearest = room.sums, room.bounds, room.nearest
+    n, metric = table.head[W_SIZE], rules[R_METRIC]
     own = own_length(table, f_x, v_x) if metric == COSINE else 0.0
-    if every or rules[SCALE] == ONLINE or table.head[RECENT] >= n:
+    if every or rules[R_SCALE] == ONLINE or table.head[W_RECENT] >= n:
         for s in range(n):
             sums[s] = exact(table, metric, f_x, v_x, s, own)
         return
@@ -352,7 +351,7 @@ def measure(table: Sparse, rules: Ints, f_x: Ints, v_x: Floats, sums: Floats, bo
         least, most = rough - error, rough + error
         sums[s] = least if least == least else -math.inf
         bounds[s] = most if most == most else math.inf
-    k = min(n, rules[K])
+    k = min(n, rules[R_K])
     find_nearest(bounds, n, nearest, k)
     limit = nearest[0]
     for s in range(n):
@@ -366,7 +365,7 @@ def add_shared(table: Sparse, metric: int, f_x: Ints, v_x: Floats, sums: Floats)
     far = 0.0
     for j in range(len(f_x)):
         f, v = f_x[j], v_x[j]
-        by = table.spans[f, BY]
+        by = table.spans[f, V_BY]
         start, end = table.starts[f], table.starts[f + 1]
         if metric == HAMMING:
             far += 1.0
@@ -391,7 +390,7 @@ def add_shared(table: Sparse, metric: int, f_x: Ints, v_x: Floats, sums: Floats)
 def own_length(table: Sparse, f_x: Ints, v_x: Floats) -> float:
     own = 0.0
     for j in range(len(f_x)):
-        x = v_x[j] * table.spans[f_x[j], BY]
+        x = v_x[j] * table.spans[f_x[j], V_BY]
         own += x * x
     return math.sqrt(own)
 
@@ -416,7 +415,7 @@ def exact(table: Sparse, metric: int, f_x: Ints, v_x: Floats, s: int, own: float
         if metric == HAMMING:
             total += 0.0 if x == z else 1.0
             continue
-        by = table.spans[f, BY]
+        by = table.spans[f, V_BY]
         if not by > 0.0:  # all rows hold the same
             continue
         if metric == COSINE:

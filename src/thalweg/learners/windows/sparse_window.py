@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thalweg.core.protocols import State
+from thalweg.jit.compile import plain
 from thalweg.learners.windows import sparse_jit as jit
 from thalweg.learners.windows import window_jit as o
 
@@ -30,25 +31,26 @@ class SparseWindow:
     __slots__ = ("_rules", "_t", "d", "window")
 
     def __init__(self, d: int, rules: Ints, room: int = 1024) -> None:
-        self.d, self.window, self._rules = d, int(rules[o.WINDOW]), rules
-        spans = np.zeros((d, jit.SPANS))
-        spans[:, jit.LO], spans[:, jit.HI] = np.inf, -np.inf
-        if rules[o.SCALE] == o.UNSCALED:
-            spans[:, jit.BY] = 1.0
-        online = np.zeros((d if rules[o.SCALE] == o.ONLINE else 0, o.SPANS))
-        online[:, o.LEAST], online[:, o.GREATEST] = np.inf, -np.inf
+        self.d, self.window, self._rules = d, int(rules[o.R_WINDOW]), rules
+        spans = np.zeros((d, jit.V_COLUMNS))
+        spans[:, jit.V_LEAST], spans[:, jit.V_GREATEST] = np.inf, -np.inf
+        if rules[o.R_SCALE] == o.UNSCALED:
+            spans[:, jit.V_BY] = 1.0
+        online = np.zeros((d if rules[o.R_SCALE] == o.ONLINE else 0, o.S_COLUMNS))
+        online[:, o.S_LEAST], online[:, o.S_GREATEST] = np.inf, -np.inf
         slots, ints = min(self.window, 64), np.int64
         self._t = jit.Sparse(
-            np.zeros(room, dtype=ints), np.zeros(room), np.zeros(slots, dtype=ints), np.zeros(slots, dtype=ints),
-            np.zeros(slots, dtype=ints), np.zeros(slots), np.zeros(jit.HEAD, dtype=ints), spans, online,
-            np.zeros(d + 1, dtype=ints), np.zeros(room, dtype=ints), np.zeros(room), np.zeros(slots, dtype=ints),
-            np.full(d, -1), np.zeros(room, dtype=ints), np.zeros((slots, 2)),
+            columns=np.zeros(room, dtype=ints), values=np.zeros(room), begin=np.zeros(slots, dtype=ints),
+            sizes=np.zeros(slots, dtype=ints), codes=np.zeros(slots, dtype=ints), voices=np.zeros(slots),
+            head=np.zeros(jit.SPARSE_CELLS, dtype=ints), spans=spans, online=online, starts=np.zeros(d + 1, dtype=ints),
+            slots=np.zeros(room, dtype=ints), held=np.zeros(room), fresh=np.zeros(slots, dtype=ints),
+            first=np.full(d, -1), before=np.zeros(room, dtype=ints), own=np.zeros((slots, 2)),
         )  # fmt: skip
 
     @property
     def n_rows(self) -> int:
         """Rows in the window."""
-        return int(self._t.head[o.SIZE])
+        return int(self._t.head[o.W_SIZE])
 
     @property
     def nbytes(self) -> int:
@@ -61,22 +63,18 @@ class SparseWindow:
         """Play the events; give the distances of all rows from the last query (squared where Euclidean)."""
         learned = ~events[events < 0]
         self._make_slots(self.n_rows + len(learned))
-        n = len(self._t.codes)
-        k = int(min(self._rules[o.K], self.window))
-        desk = np.zeros((1, n)), np.zeros(n), np.zeros((1, o.MOMENT), dtype=np.int64), np.zeros(k)
-        empty = np.zeros((0, 0, 0)), np.zeros((0, 0)), np.zeros((1, 0), dtype=np.int64)
-        routine: Any = jit.play
+        n, k = len(self._t.codes), int(min(self._rules[o.R_K], self.window))
+        room = jit.Room(np.zeros(n), np.zeros(n), np.zeros(o.Q_COLUMNS, dtype=np.int64), np.zeros(k))
         while len(events):
-            done, known = routine(
-                *self._t, *desk, *empty, self._rules, X.data, X.indices, X.indptr, y, w, events, out, known, every
+            done, known = jit.play(
+                plain(self._t), plain(room), self._rules, X.data, X.indices, X.indptr, y, w, events, out, known, every
             )
             if done == len(events):
                 break
             row = ~events[done]
             self._make_room(int(X.indptr[row + 1] - X.indptr[row]))
             events = events[done:]
-        sums: Floats = desk[0][0]
-        return sums
+        return room.sums
 
     # -- what is kept -------------------------------------------------------------------------------------------------
 
@@ -86,7 +84,7 @@ class SparseWindow:
         starts, places = self._places(np.arange(n))
         kept = {
             "starts": starts, "columns": t.columns[places], "values": t.values[places], "codes": t.codes[:n],
-            "voices": t.voices[:n], "head": t.head[[o.NEXT, o.SIZE, jit.LEARNED]],
+            "voices": t.voices[:n], "head": t.head[[o.W_NEXT, o.W_SIZE, jit.W_LEARNED]],
         }  # fmt: skip
         return kept | ({"spans": t.online} if len(t.online) else {})
 
@@ -120,7 +118,7 @@ class SparseWindow:
         self._make_room(len(columns))
         t = self._t
         t.codes[:n], t.voices[:n] = codes, voices
-        t.head[[o.NEXT, o.SIZE, jit.LEARNED]] = head
+        t.head[[o.W_NEXT, o.W_SIZE, jit.W_LEARNED]] = head
         t.online[:] = online
         self._lay_down(starts, columns, values)
 
@@ -165,41 +163,40 @@ class SparseWindow:
     def _lay_down(self, starts: Ints, columns: Ints, values: Floats) -> None:
         """Put the rows into the ring, the oldest first; make spans and index anew."""
         t, n = self._t, len(starts) - 1
-        oldest = int(t.head[o.NEXT]) if n == self.window else 0
+        oldest = int(t.head[o.W_NEXT]) if n == self.window else 0
         order = np.roll(np.arange(n), -oldest)
         count = np.diff(starts)
         ends = np.cumsum(count[order])
         t.sizes[:n] = count
         t.begin[order] = ends - count[order]
         total = len(columns)
-        t.head[jit.TOP] = t.head[jit.LIVE] = total
+        t.head[jit.W_TOP] = t.head[jit.W_LIVE] = total
         split = int(starts[oldest]) if n else 0
         t.columns[:total], t.values[:total] = np.roll(columns, -split), np.roll(values, -split)
-        if self._rules[o.SCALE] == o.BY_WINDOW:
+        if self._rules[o.R_SCALE] == o.BY_WINDOW:
             self._find_spans(columns, values)
-        elif self._rules[o.SCALE] == o.ONLINE:
-            t.spans[:, jit.BY] = [o.scale_of(span, o.ONLINE) for span in t.online]
-        index: Any = jit.index
-        index(*t, self._rules)
+        elif self._rules[o.R_SCALE] == o.ONLINE:
+            t.spans[:, jit.V_BY] = [o.scale_of(span, o.ONLINE) for span in t.online]
+        jit.index(plain(t), self._rules)
 
     def _find_spans(self, columns: Ints, values: Floats) -> None:
         spans, n = self._t.spans, self.n_rows
         spans[:] = 0.0
-        spans[:, jit.LO], spans[:, jit.HI] = np.inf, -np.inf
-        np.minimum.at(spans[:, jit.LO], columns, values)
-        np.maximum.at(spans[:, jit.HI], columns, values)
-        for at, edge in ((jit.AT_LO, jit.LO), (jit.AT_HI, jit.HI)):
+        spans[:, jit.V_LEAST], spans[:, jit.V_GREATEST] = np.inf, -np.inf
+        np.minimum.at(spans[:, jit.V_LEAST], columns, values)
+        np.maximum.at(spans[:, jit.V_GREATEST], columns, values)
+        for at, edge in ((jit.V_AT_LEAST, jit.V_LEAST), (jit.V_AT_GREATEST, jit.V_GREATEST)):
             spans[:, at] = np.bincount(columns[values == spans[columns, edge]], minlength=self.d)
-        spans[:, jit.HAVE] = np.bincount(columns, minlength=self.d)
-        some = spans[:, jit.HAVE] < n
+        spans[:, jit.V_HAVE] = np.bincount(columns, minlength=self.d)
+        some = spans[:, jit.V_HAVE] < n
         with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
-            width = np.where(some, np.maximum(spans[:, jit.HI], 0.0), spans[:, jit.HI])
-            width = width - np.where(some, np.minimum(spans[:, jit.LO], 0.0), spans[:, jit.LO])
-            by = np.clip(1.0 / width, 1.0 / o.LARGEST, o.LARGEST)
-        spans[:, jit.BY] = np.where(width > 0.0, by, 0.0)
+            width = np.where(some, np.maximum(spans[:, jit.V_GREATEST], 0.0), spans[:, jit.V_GREATEST])
+            width = width - np.where(some, np.minimum(spans[:, jit.V_LEAST], 0.0), spans[:, jit.V_LEAST])
+            by = np.clip(1.0 / width, 1.0 / o.LARGEST_FLOAT, o.LARGEST_FLOAT)
+        spans[:, jit.V_BY] = np.where(width > 0.0, by, 0.0)
 
 
 def _could_be(online: Floats, learned: int) -> bool:
     """Could these be the spans of so many rows?"""
-    count, squares = online[:, o.COUNT], online[:, o.SQUARES]
-    return bool((count == learned).all() and np.isfinite(online[:, o.MEAN]).all() and (squares >= 0.0).all())
+    count, squares = online[:, o.S_COUNT], online[:, o.S_SQUARES]
+    return bool((count == learned).all() and np.isfinite(online[:, o.S_MEAN]).all() and (squares >= 0.0).all())

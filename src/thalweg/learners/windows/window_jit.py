@@ -1,4 +1,4 @@
-"""A window of rows, the distances of a few queries from all of them at once, and the votes of the nearest.
+"""A window of rows: how one is learned, and how a query is written down at its moment.
 
 d features; the window is cut into tiles of B rows, in each of which the values of a feature lie side by side: a
 processor then takes eight rows at a time, and each row's distance is added feature by feature, in one order only.
@@ -11,7 +11,7 @@ processor then takes eight rows at a time, and each row's distance is added feat
 |        |           |         | it. For scale "online" least and greatest of all rows learned; values, mean, squares |
 | head   | 2         | int64   | the slot that the next row takes, rows in the window                                 |
 
-knn_jit.py plays the events, sieve_jit.py spares most of the arithmetic where rows are wide.
+knn_jit.py plays the events, distances_jit.py measures, sieve_jit.py spares most of that where rows are wide.
 """
 
 import math
@@ -21,16 +21,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thalweg.jit.compile import called, inlined
+from thalweg.jit.welford import welford
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-NEXT, SIZE = range(2)
-HEAD = 2
-LEAST, GREATEST, AT_LEAST, AT_GREATEST, LACKING, COUNT, MEAN, SQUARES = range(8)
-SPANS = 8
-K, WINDOW, METRIC, ALL_TIES, BY_DISTANCE, SCALE = range(6)
-RULES = 6
+W_NEXT, W_SIZE, W_CELLS = range(3)
+S_LEAST, S_GREATEST, S_AT_LEAST, S_AT_GREATEST, S_LACKING, S_COUNT, S_MEAN, S_SQUARES, S_COLUMNS = range(9)
+R_K, R_WINDOW, R_METRIC, R_ALL_TIES, R_BY_DISTANCE, R_SCALE, R_CELLS = range(7)
 """What the rules hold: k, rows in a full window, a code, are all ties asked, does the near count more, a code."""
 EUCLIDEAN, MANHATTAN, HAMMING, COSINE = range(4)
 UNSCALED, BY_WINDOW, ONLINE = range(3)
@@ -38,13 +36,12 @@ UNSCALED, BY_WINDOW, ONLINE = range(3)
 NUMBER, NOMINAL, SOME_LACK, LACKS, ALIKE = range(5)
 """What a query meets in a feature: numbers; values; numbers of which some are missing; it lacks it itself, and is then
 as far as the range allows, or equally far from all."""
-ROW, SEEN, HELD, NEWEST, KNOWN = range(5)
-MOMENT = 5
+Q_ROW, Q_SEEN, Q_HELD, Q_NEWEST, Q_KNOWN, Q_COLUMNS = range(6)
 """What is kept of a query's moment: its row, rows learned before it in the group, rows in the window, the slot of the
 next row, classes known."""
 
-NEAREST = 1e-9  # the least distance by which a vote is divided
-LARGEST = 1.7976931348623157e308
+LEAST_DISTANCE = 1e-9  # the least distance by which a vote is divided
+LARGEST_FLOAT = 1.7976931348623157e308
 LARGEST_SQUARED = 1e150  # numbers beyond are taken for this where squares are added up
 
 
@@ -60,7 +57,7 @@ class Window(NamedTuple):
     """d: 1 for a nominal feature. It follows from the schema, and is not kept."""
 
 
-class Desk(NamedTuple):
+class Scratch(NamedTuple):
     """Room to measure up to Q queries; nothing of it is kept."""
 
     x: Floats
@@ -93,70 +90,68 @@ class Desk(NamedTuple):
 
 
 @inlined
-def push_out(window: Window, desk: Desk, g: int) -> None:
+def push_out(window: Window, scratch: Scratch, g: int) -> None:
     """Keep the row that the next one replaces, as the group's g-th."""
-    slot, B = window.head[NEXT], window.ring.shape[2]
+    slot, B = window.head[W_NEXT], window.ring.shape[2]
     tile, lane = window.ring[slot // B], slot % B
     for f in range(tile.shape[0]):
-        desk.left[f, g] = tile[f, lane]
+        scratch.left[f, g] = tile[f, lane]
 
 
 @called
 def learn(window: Window, rules: Ints, X: NDArray[Any], r: int) -> None:
     """Let row r take the place of the oldest, or the next free one."""
     head, spans, B = window.head, window.spans, window.ring.shape[2]
-    slot, full, online = head[NEXT], head[SIZE] == rules[WINDOW], rules[SCALE] == ONLINE
+    slot, full, online = head[W_NEXT], head[W_SIZE] == rules[R_WINDOW], rules[R_SCALE] == ONLINE
     tile, lane = window.ring[slot // B], slot % B
-    head[NEXT] = (slot + 1) % rules[WINDOW]
+    head[W_NEXT] = (slot + 1) % rules[R_WINDOW]
     if not full:
-        head[SIZE] += 1
+        head[W_SIZE] += 1
     for f in range(tile.shape[0]):
         old, v = float(tile[f, lane]), float(X[r, f])
         tile[f, lane] = X[r, f]
         if window.nominal[f] != 0:
             continue
         span = spans[f]
-        if span[LEAST] < v < span[GREATEST] and (not full or span[LEAST] < old < span[GREATEST]) and not online:
+        if span[S_LEAST] < v < span[S_GREATEST] and (not full or span[S_LEAST] < old < span[S_GREATEST]) and not online:
             continue  # nothing that is counted comes or goes
         if full and math.isnan(old):
-            span[LACKING] -= 1.0
+            span[S_LACKING] -= 1.0
         if math.isnan(v):
-            span[LACKING] += 1.0
+            span[S_LACKING] += 1.0
         if online:
             if not math.isnan(v):
                 widen(span, v)
                 observe(span, v)
             continue
-        if full and old == span[LEAST]:
-            span[AT_LEAST] -= 1.0
-        if full and old == span[GREATEST]:
-            span[AT_GREATEST] -= 1.0
+        if full and old == span[S_LEAST]:
+            span[S_AT_LEAST] -= 1.0
+        if full and old == span[S_GREATEST]:
+            span[S_AT_GREATEST] -= 1.0
         widen(span, v)
-        if (span[AT_LEAST] == 0.0 or span[AT_GREATEST] == 0.0) and span[LEAST] <= span[GREATEST]:
-            find_span(window.ring, f, head[SIZE], span)
+        if (span[S_AT_LEAST] == 0.0 or span[S_AT_GREATEST] == 0.0) and span[S_LEAST] <= span[S_GREATEST]:
+            find_span(window.ring, f, head[W_SIZE], span)
 
 
 @inlined
 def widen(span: Floats, v: float) -> None:
     """Let the span take one more value (NaN changes nothing)."""
-    if v < span[LEAST]:
-        span[LEAST], span[AT_LEAST] = v, 1.0
-    elif v == span[LEAST]:
-        span[AT_LEAST] += 1.0
-    if v > span[GREATEST]:
-        span[GREATEST], span[AT_GREATEST] = v, 1.0
-    elif v == span[GREATEST]:
-        span[AT_GREATEST] += 1.0
+    if v < span[S_LEAST]:
+        span[S_LEAST], span[S_AT_LEAST] = v, 1.0
+    elif v == span[S_LEAST]:
+        span[S_AT_LEAST] += 1.0
+    if v > span[S_GREATEST]:
+        span[S_GREATEST], span[S_AT_GREATEST] = v, 1.0
+    elif v == span[S_GREATEST]:
+        span[S_AT_GREATEST] += 1.0
 
 
 @inlined
 def observe(span: Floats, v: float) -> None:
-    """Let mean and sum of squared deviations take one more value (Welford)."""
+    """Let mean and sum of squared deviations take one more value."""
     v = max(-LARGEST_SQUARED, min(LARGEST_SQUARED, v))
-    span[COUNT] += 1.0
-    gap = v - span[MEAN]
-    span[MEAN] += gap / span[COUNT]
-    span[SQUARES] += gap * (v - span[MEAN])
+    span[S_COUNT] += 1.0
+    span[S_MEAN], span[S_SQUARES] = welford(span[S_COUNT], span[S_MEAN], span[S_SQUARES], v, 1.0)
 
 
 @called
@@ -182,17 +177,17 @@ def find_span(ring: NDArray[Any], f: int, size: int, span: Floats) -> None:
         for lane in range(min(B, size - t * B)):
             at_least += 1 if values[lane] == least else 0
             at_greatest += 1 if values[lane] == greatest else 0
-    span[LEAST], span[AT_LEAST], span[GREATEST], span[AT_GREATEST] = least, at_least, greatest, at_greatest
+    span[S_LEAST], span[S_AT_LEAST], span[S_GREATEST], span[S_AT_GREATEST] = least, at_least, greatest, at_greatest
 
 
 # -- a query at its moment --------------------------------------------------------------------------------------------
 
 
 @called
-def ask(window: Window, desk: Desk, rules: Ints, X: NDArray[Any], r: int, q: int) -> None:
+def ask(window: Window, scratch: Scratch, rules: Ints, X: NDArray[Any], r: int, q: int) -> None:
     """Write row r as query q: with the scale of this moment, and what it meets in each feature."""
-    x, by, far, top, kind = desk.x[q], desk.by[q], desk.far[q], desk.top[q], desk.kind[q]
-    cosine, hamming = rules[METRIC] == COSINE, rules[METRIC] == HAMMING
+    x, by, far, top, kind = scratch.x[q], scratch.by[q], scratch.far[q], scratch.top[q], scratch.kind[q]
+    cosine, hamming = rules[R_METRIC] == COSINE, rules[R_METRIC] == HAMMING
     for f in range(len(x)):
         v = float(X[r, f])
         x[f], by[f], kind[f] = v, 1.0, NUMBER
@@ -200,26 +195,26 @@ def ask(window: Window, desk: Desk, rules: Ints, X: NDArray[Any], r: int, q: int
             kind[f] = NOMINAL
             continue
         span = window.spans[f]
-        by[f] = scale_of(span, rules[SCALE])
-        some_lack = span[LACKING] > 0.0
+        by[f] = scale_of(span, rules[R_SCALE])
+        some_lack = span[S_LACKING] > 0.0
         if cosine:
             x[f] = 0.0 if math.isnan(v) else v * by[f]
             far[f] = 0.0
             kind[f] = SOME_LACK if some_lack else NUMBER
             continue
         if math.isnan(v):
-            kind[f], x[f], top[f] = LACKS, span[LEAST], span[GREATEST]
+            kind[f], x[f], top[f] = LACKS, span[S_LEAST], span[S_GREATEST]
             far[f] = (top[f] - x[f]) * by[f]
             if not by[f] > 0.0 or not x[f] <= top[f]:
-                kind[f], far[f] = ALIKE, 1.0 if rules[SCALE] != UNSCALED else 0.0
+                kind[f], far[f] = ALIKE, 1.0 if rules[R_SCALE] != UNSCALED else 0.0
             continue
         if not by[f] > 0.0:  # all rows hold the same
-            x[f] = span[LEAST] if span[LEAST] < math.inf else 0.0
+            x[f] = span[S_LEAST] if span[S_LEAST] < math.inf else 0.0
         if some_lack:
             kind[f] = SOME_LACK
-            far[f] = max(span[GREATEST] - v, v - span[LEAST]) * by[f]
-            if not by[f] > 0.0 or not span[LEAST] <= span[GREATEST]:
-                far[f] = 1.0 if rules[SCALE] != UNSCALED else 0.0
+            far[f] = max(span[S_GREATEST] - v, v - span[S_LEAST]) * by[f]
+            if not by[f] > 0.0 or not span[S_LEAST] <= span[S_GREATEST]:
+                far[f] = 1.0 if rules[R_SCALE] != UNSCALED else 0.0
 
 
 @inlined
@@ -227,239 +222,11 @@ def scale_of(span: Floats, scale: int) -> float:
     """Give what differences in a feature are multiplied by; 0 where no two values differ."""
     if scale == UNSCALED:
         return 1.0
-    width = span[GREATEST] - span[LEAST]
+    width = span[S_GREATEST] - span[S_LEAST]
     if not width > 0.0:
         return 0.0
     if scale == ONLINE:
-        deviation = math.sqrt(span[SQUARES] / span[COUNT])
+        deviation = math.sqrt(span[S_SQUARES] / span[S_COUNT])
         if 0.0 < deviation < math.inf:
             width = deviation
-    return float(max(1.0 / LARGEST, min(LARGEST, 1.0 / width)))
-
-
-# -- distances --------------------------------------------------------------------------------------------------------
-
-
-@called
-def measure_all(window: Window, desk: Desk, metric: int, queries: int, pushed: int) -> None:
-    """Measure the distance of each query from all rows, and from those pushed out."""
-    tiles, _, B = window.ring.shape
-    used = (window.head[SIZE] + B - 1) // B
-    for t in range(used):
-        measure(window.ring[t], desk, metric, queries, t * B, B)
-    if pushed > 0:
-        measure(desk.left, desk, metric, queries, tiles * B, pushed)
-    if metric == COSINE:
-        for q in range(queries):
-            turn(desk, window.nominal, q, 0, used * B)
-            turn(desk, window.nominal, q, tiles * B, pushed)
-
-
-@called
-def measure(tile: NDArray[Any], desk: Desk, metric: int, queries: int, first: int, n: int) -> None:
-    """Measure n rows of a tile: their sums begin at ``first``."""
-    d, four = tile.shape[0], tile.shape[0] - tile.shape[0] % 4
-    for q in range(queries):
-        sums = desk.sums[q, first : first + n]
-        for i in range(n):
-            sums[i] = 0.0
-        if metric == COSINE:
-            norms = desk.norms[q, first : first + n]
-            for i in range(n):
-                norms[i] = 0.0
-    f = 0
-    while f < d:
-        step = 4 if f < four else 1
-        for q in range(queries):
-            sums, kind = desk.sums[q, first : first + n], desk.kind[q]
-            if metric == HAMMING:
-                for g in range(f, f + step):
-                    add_unequal(sums, tile[g], desk.x[q, g], n)
-            elif metric == COSINE:
-                norms = desk.norms[q, first : first + n]
-                for g in range(f, f + step):
-                    add_product(sums, norms, tile[g], desk.x[q, g], desk.by[q, g], kind[g], n)
-            elif step == 4 and kind[f] + kind[f + 1] + kind[f + 2] + kind[f + 3] == NUMBER:
-                if metric == EUCLIDEAN:
-                    add_four_squares(sums, tile, desk.x[q], desk.by[q], f, n)
-                else:
-                    add_four(sums, tile, desk.x[q], desk.by[q], f, n)
-            else:
-                for g in range(f, f + step):
-                    add_any(sums, tile[g], desk, q, g, metric, n)
-        f += step
-
-
-@inlined
-def add_four_squares(sums: Floats, tile: NDArray[Any], x: Floats, by: Floats, f: int, n: int) -> None:
-    """Add ((x - z) by)² of four features that nobody lacks."""
-    z0, z1, z2, z3 = tile[f], tile[f + 1], tile[f + 2], tile[f + 3]
-    x0, x1, x2, x3 = x[f], x[f + 1], x[f + 2], x[f + 3]
-    b0, b1, b2, b3 = by[f], by[f + 1], by[f + 2], by[f + 3]
-    for i in range(n):
-        s = sums[i]
-        gap = (x0 - z0[i]) * b0
-        s += gap * gap
-        gap = (x1 - z1[i]) * b1
-        s += gap * gap
-        gap = (x2 - z2[i]) * b2
-        s += gap * gap
-        gap = (x3 - z3[i]) * b3
-        s += gap * gap
-        sums[i] = s
-
-
-@inlined
-def add_four(sums: Floats, tile: NDArray[Any], x: Floats, by: Floats, f: int, n: int) -> None:
-    """Add |x - z| by of four features that nobody lacks."""
-    z0, z1, z2, z3 = tile[f], tile[f + 1], tile[f + 2], tile[f + 3]
-    x0, x1, x2, x3 = x[f], x[f + 1], x[f + 2], x[f + 3]
-    b0, b1, b2, b3 = by[f], by[f + 1], by[f + 2], by[f + 3]
-    for i in range(n):
-        s = sums[i]
-        s += abs(x0 - z0[i]) * b0
-        s += abs(x1 - z1[i]) * b1
-        s += abs(x2 - z2[i]) * b2
-        s += abs(x3 - z3[i]) * b3
-        sums[i] = s
-
-
-@called
-def add_any(sums: Floats, values: NDArray[Any], desk: Desk, q: int, f: int, metric: int, n: int) -> None:
-    """Add the differences in one feature, whatever its kind."""
-    x, by, far, top, kind = desk.x[q, f], desk.by[q, f], desk.far[q, f], desk.top[q, f], desk.kind[q, f]
-    square = metric == EUCLIDEAN
-    if kind == NUMBER:
-        for i in range(n):
-            gap = abs(x - values[i]) * by
-            sums[i] += gap * gap if square else gap
-    elif kind == NOMINAL:
-        add_unequal(sums, values, x, n)
-    elif kind == SOME_LACK:
-        for i in range(n):
-            z = float(values[i])
-            gap = far if math.isnan(z) else abs(x - z) * by
-            sums[i] += gap * gap if square else gap
-    elif kind == LACKS:
-        for i in range(n):
-            z = float(values[i])
-            gap = far if math.isnan(z) else max(top - z, z - x) * by
-            sums[i] += gap * gap if square else gap
-    else:
-        for i in range(n):
-            sums[i] += far * far if square else far
-
-
-@inlined
-def add_unequal(sums: Floats, values: NDArray[Any], x: float, n: int) -> None:
-    """Add 1 where the value is another; a missing one is always another."""
-    for i in range(n):
-        sums[i] += 0.0 if values[i] == x else 1.0
-
-
-@inlined
-def add_product(sums: Floats, norms: Floats, values: NDArray[Any], x: float, by: float, kind: int, n: int) -> None:
-    """Add the product and the square of one feature. A nominal value is 1 at its own place; missing is nothing."""
-    if kind == NUMBER:
-        for i in range(n):
-            z = values[i] * by
-            sums[i] += x * z
-            norms[i] += z * z
-    elif kind == NOMINAL:
-        for i in range(n):
-            sums[i] += 1.0 if values[i] == x else 0.0
-            norms[i] += 1.0 if values[i] == values[i] else 0.0
-    else:
-        for i in range(n):
-            z = float(values[i])
-            z = 0.0 if math.isnan(z) else z * by
-            sums[i] += x * z
-            norms[i] += z * z
-
-
-@inlined
-def turn(desk: Desk, nominal: Ints, q: int, first: int, n: int) -> None:
-    """Turn the products of n rows into distances: 1 - cosine; 1 where a row has no length."""
-    x, sums, norms = desk.x[q], desk.sums[q], desk.norms[q]
-    own = 0.0
-    for f in range(len(x)):
-        if nominal[f] == 0:
-            own += x[f] * x[f]
-        elif not math.isnan(x[f]):
-            own += 1.0
-    own = math.sqrt(own)
-    for i in range(first, first + n):
-        length = own * math.sqrt(norms[i])
-        s = sums[i]
-        sums[i] = max(0.0, 1.0 - s / length) if 0.0 < length < math.inf and abs(s) < math.inf else 1.0
-
-
-# -- the nearest ------------------------------------------------------------------------------------------------------
-
-
-@inlined
-def bring_back(desk: Desk, q: int, pushed: int) -> None:
-    """Put the distances of the rows that were pushed out after query q back to where they lay."""
-    moment, sums = desk.moments[q], desk.sums[q]
-    back = len(sums) - len(desk.slots)
-    for g in range(moment[SEEN], pushed):
-        if desk.slots[g] < moment[HELD]:
-            sums[desk.slots[g]] = sums[back + g]
-
-
-@called
-def vote(window: Window, desk: Desk, rules: Ints, q: int, out: Floats) -> None:
-    """Let the nearest rows vote on query q, the oldest first; nobody there: all classes alike."""
-    moment, sums = desk.moments[q], desk.sums[q]
-    n, known, p = moment[HELD], moment[KNOWN], out[moment[ROW]]
-    total = 0.0
-    if n > 0:
-        k = min(n, rules[K])
-        free = find_nearest(sums, n, desk.nearest, k)
-        if rules[ALL_TIES] != 0:
-            free = n
-        limit, oldest = desk.nearest[0], moment[NEWEST] if n == rules[WINDOW] else 0
-        for half in range(2):
-            for s in range(oldest if half == 0 else 0, n if half == 0 else oldest):
-                if sums[s] <= limit and (sums[s] < limit or free > 0):
-                    if sums[s] == limit:
-                        free -= 1
-                    c = window.codes[s]
-                    if c < known:
-                        voice = window.voices[s]
-                        if rules[BY_DISTANCE] != 0:
-                            far = math.sqrt(sums[s]) if rules[METRIC] == EUCLIDEAN else sums[s]
-                            voice /= max(far, NEAREST)
-                        p[c] += voice
-                        total += voice
-    for c in range(known):
-        p[c] = p[c] / total if total > 0.0 else 1.0 / known
-
-
-@inlined
-def find_nearest(sums: Floats, n: int, heap: Floats, k: int) -> int:
-    """Put the k least sums into the heap, the greatest of them on top; give how many are equal to that one."""
-    for s in range(k):
-        i, v = s, sums[s]
-        while i > 0 and heap[(i - 1) // 2] < v:
-            heap[i] = heap[(i - 1) // 2]
-            i = (i - 1) // 2
-        heap[i] = v
-    for s in range(k, n):
-        v = sums[s]
-        if v < heap[0]:
-            i = 0
-            while 2 * i + 1 < k:
-                j = 2 * i + 1
-                if j + 1 < k and heap[j + 1] > heap[j]:
-                    j += 1
-                if heap[j] <= v:
-                    break
-                heap[i] = heap[j]
-                i = j
-            heap[i] = v
-    same = 0
-    for i in range(k):
-        if heap[i] == heap[0]:
-            same += 1
-    return same
+    return float(max(1.0 / LARGEST_FLOAT, min(LARGEST_FLOAT, 1.0 / width)))
