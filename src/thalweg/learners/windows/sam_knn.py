@@ -1,6 +1,6 @@
 """Nearest neighbours with a short-term and a long-term memory that adjust themselves (SAM-kNN)."""
 
-from typing import Any, Literal, final
+from typing import Literal, final
 
 import numpy as np
 
@@ -8,15 +8,15 @@ from thalweg.core import params
 from thalweg.core.classifier import Classifier, Floats, Ints
 from thalweg.core.protocols import State
 from thalweg.core.schema import Schema
+from thalweg.jit.compile import plain
 from thalweg.jit.random import seeded
-from thalweg.learners.windows import sam_memory_jit as o
+from thalweg.learners.windows import sam_memory_jit as jit
 from thalweg.learners.windows.sam_knn_jit import play
 
-_TABLES = ("rows", "codes", "marks", "reach", "levels", "head", "spans", "seeds")
+_TABLES = jit.Memory._fields[:-1]  # which features are nominal follows from the schema
 _WHO: tuple[Literal["short", "long", "both"], ...] = ("short", "long", "both")
-_VOTES = o.Desk._fields.index("votes")
 _MOST_CLASSES = 1_000_000
-_ROOM = 2048  # columns to begin with
+_COLUMNS = 2048  # of the tables to begin with
 
 
 @final
@@ -59,7 +59,11 @@ class SamKNN(Classifier):
 
     bounded = True
 
-    __slots__ = ("_classes", "_desk", "_memory", "_nominal", "_rules")
+    __slots__ = ("_classes", "_memory", "_room", "_rules")
+
+    _memory: jit.Memory
+    _room: tuple[jit.Search, jit.Clusters] | None
+    """Room to work, which a learner that learns keeps."""
 
     def __init__(
         self,
@@ -95,55 +99,55 @@ class SamKNN(Classifier):
     @property
     def stm_size(self) -> int:
         """Rows in the short-term memory."""
-        return int(self._memory["head"][o.SIZE]) if self._started else 0
+        return int(self._memory.head[jit.M_SIZE]) if self._started else 0
 
     @property
     def ltm_size(self) -> int:
         """Rows in the long-term memory: as they came, or centres of them."""
-        return int(self._memory["head"][o.LONG]) if self._started else 0
+        return int(self._memory.head[jit.M_LONG]) if self._started else 0
 
     @property
     def answers(self) -> Literal["short", "long", "both"]:
         """The memory that answers now."""
-        return _WHO[o.winner(self._memory["head"])] if self._started else "short"
+        return _WHO[jit.best_memory(self._memory.head)] if self._started else "short"
 
     @property
     def right(self) -> dict[str, int]:
         """How many of the rows of the short-term memory each memory had right before they were learned."""
-        counts = self._memory["head"][o.RIGHT : o.RIGHT + 3].tolist() if self._started else (0, 0, 0)
+        counts = self._memory.head[jit.M_RIGHT : jit.M_RIGHT + 3].tolist() if self._started else (0, 0, 0)
         return dict(zip(_WHO, counts, strict=True))
 
     # -- what a learner writes ----------------------------------------------------------------------------------------
 
     def _start(self, schema: Schema) -> None:
-        self._take(self._blank(schema.n_features, min(_ROOM, self._full)), schema)
+        self._take(self._blank(min(_COLUMNS, self._full), _nominal(schema)))
 
     def _play(self, X: Floats, y: Ints, w: Floats, events: Ints, out: Floats, known: int) -> None:
-        routine: Any = play
         done, learning, classes = 0, bool((events < 0).any()), max(out.shape[1], self._classes)
         while True:
-            tables = [self._memory[name] for name in _TABLES]
-            desk = self._desk_for(classes, learning=learning)
+            search, clusters = self._room_for(classes, learning=learning)
             events = events[done:]
-            done = routine(*tables, self._nominal, *desk, self._rules, X, y, events, out, known, self._full)
+            done = play(
+                plain(self._memory), plain(search), plain(clusters), self._rules, X, y, events, out, known, self._full
+            )
             if done == len(events):
                 return
             known = max(known, int(y[~events[:done][events[:done] < 0]].max(initial=-1)) + 1)
             self._grow()
 
     def _extend(self, schema: Schema) -> None:
-        rows = self._memory["rows"]
-        more = np.zeros((schema.n_features - len(rows), rows.shape[1]))
-        spans = np.concatenate([self._memory["spans"], _new_spans(len(more))])
-        self._take(self._memory | {"rows": np.concatenate([rows, more]), "spans": spans}, schema)
+        old, nominal = self._memory, _nominal(schema)
+        more = np.zeros((len(nominal) - len(old.rows), len(old.codes)))
+        spans = np.concatenate([old.spans, _new_spans(len(more))])
+        self._take(old._replace(rows=np.concatenate([old.rows, more]), spans=spans, nominal=nominal))
 
     def _tables(self) -> State:
-        return dict(self._memory)
+        return dict(zip(_TABLES, self._memory, strict=False))
 
     def _adopt(self, tables: State, schema: Schema) -> None:
-        memory = {name: tables[name] for name in _TABLES}
-        self._check(memory, schema)
-        self._take(memory, schema)
+        memory = jit.Memory(**{name: tables[name] for name in _TABLES}, nominal=_nominal(schema))
+        self._check(memory)
+        self._take(memory)
 
     # -- inside -------------------------------------------------------------------------------------------------------
 
@@ -152,90 +156,96 @@ class SamKNN(Classifier):
         """Columns of a table that need not grow any more: some are free, so that rows seldom have to move."""
         return self.window + 1 + max(32, self.window // 8)
 
-    def _take(self, memory: State, schema: Schema) -> None:
-        self._desk: tuple[Any, ...] | None
-        self._memory, self._rules, self._desk = memory, self._make_rules(), None
-        self._classes = int(memory["codes"].max(initial=-1)) + 1
-        self._nominal = np.array([f.nominal for f in schema.features], dtype=np.int64)
+    def _take(self, memory: jit.Memory) -> None:
+        self._memory, self._rules, self._room = memory, self._make_rules(), None
+        self._classes = int(memory.codes.max(initial=-1)) + 1
 
     def _make_rules(self) -> Ints:
-        rules = np.zeros(o.RULES, dtype=np.int64)
-        rules[o.K], rules[o.WINDOW], rules[o.LEAST_SHORT] = self.k, self.window, self.min_stm
-        rules[o.MOST_LONG] = int(self.ltm_share * self.window + 1e-9)
-        rules[o.RECALCULATE], rules[o.BY_DISTANCE] = self.recalculate, self.weights == "distance"
-        rules[o.SCALED] = self.scale == "online"
+        rules = np.zeros(jit.SAM_CELLS, dtype=np.int64)
+        rules[jit.SAM_K], rules[jit.SAM_WINDOW], rules[jit.SAM_LEAST_SHORT] = self.k, self.window, self.min_stm
+        rules[jit.SAM_MOST_LONG] = int(self.ltm_share * self.window + 1e-9)
+        rules[jit.SAM_RECALCULATE], rules[jit.SAM_BY_DISTANCE] = self.recalculate, self.weights == "distance"
+        rules[jit.SAM_SCALED] = self.scale == "online"
         return rules
 
-    def _blank(self, d: int, columns: int) -> State:
-        levels = int(o.candidates(self.window, self._make_rules()))
-        return {
-            "rows": np.zeros((d, columns)), "codes": np.zeros(columns, dtype=np.int64),
-            "marks": np.zeros(columns, dtype=np.int64), "reach": np.zeros((levels, columns), dtype=np.int64),
-            "levels": np.zeros((levels, 2), dtype=np.int64), "head": np.zeros(o.HEAD, dtype=np.int64),
-            "spans": _new_spans(d), "seeds": seeded(self.seed),
-        }  # fmt: skip
+    def _blank(self, columns: int, nominal: Ints) -> jit.Memory:
+        levels, d = int(jit.candidates(self.window, self._make_rules())), len(nominal)
+        return jit.Memory(
+            rows=np.zeros((d, columns)), codes=np.zeros(columns, dtype=np.int64),
+            marks=np.zeros(columns, dtype=np.int64), reach=np.zeros((levels, columns), dtype=np.int64),
+            levels=np.zeros((levels, 2), dtype=np.int64), head=np.zeros(jit.M_CELLS, dtype=np.int64),
+            spans=_new_spans(d), seeds=seeded(self.seed), nominal=nominal,
+        )  # fmt: skip
 
     def _grow(self) -> None:
         """Double the columns."""
-        old = self._memory
-        columns = len(old["codes"])
-        new = self._blank(len(old["rows"]), min(2 * columns, self._full))
-        for name in ("rows", "codes", "marks", "reach"):
-            new[name][..., :columns] = old[name]
-            old[name] = new[name]
-        self._desk = None
+        old, columns = self._memory, len(self._memory.codes)
+        new = self._blank(min(2 * columns, self._full), old.nominal)
+        new.rows[:, :columns], new.reach[:, :columns] = old.rows, old.reach
+        new.codes[:columns], new.marks[:columns] = old.codes, old.marks
+        self._memory = old._replace(rows=new.rows, codes=new.codes, marks=new.marks, reach=new.reach)
+        self._room = None
 
-    def _desk_for(self, classes: int, *, learning: bool) -> tuple[Any, ...]:
-        """Make room to work (Desk, and what Bench adds to it); it is kept by a learner that learns."""
-        if learning and self._desk is not None and len(self._desk[_VOTES]) == classes:
-            return self._desk
-        d, columns = self._memory["rows"].shape
-        k, levels, work = min(self.k, columns), len(self._memory["levels"]), columns if learning else 0
-        desk = (
-            np.empty(d), np.empty(d), np.empty(columns), np.empty((3, k)), np.empty((3, k), dtype=np.int64),
-            np.empty(3, dtype=np.int64), np.empty(3, dtype=np.int64), np.empty(levels, dtype=np.int64),
-            np.empty(levels, dtype=np.int64), np.zeros(classes),
-            np.empty(classes + 1, dtype=np.int64), np.empty((d, work)), np.empty((d, work)),
-            *(np.empty(work) for _ in range(3)), *(np.empty(work, dtype=np.int64) for _ in range(5)),
+    def _room_for(self, classes: int, *, learning: bool) -> tuple[jit.Search, jit.Clusters]:
+        """Make room to look at rows and, for a learner that learns, to compress; that one keeps it."""
+        if learning and self._room is not None and len(self._room[0].votes) == classes:
+            return self._room
+        d, columns = self._memory.rows.shape
+        k, levels, n, ints = min(self.k, columns), len(self._memory.levels), columns if learning else 0, np.int64
+        search = jit.Search(
+            query=np.empty(d), x=np.empty(d), sums=np.empty(columns), near=np.empty((3, k)),
+            at=np.empty((3, k), dtype=ints), found=np.empty(3, dtype=ints), predicted=np.empty(3, dtype=ints),
+            guess=np.empty(levels, dtype=ints), oldest=np.empty(levels, dtype=ints), votes=np.zeros(classes),
+        )  # fmt: skip
+        clusters = jit.Clusters(
+            x=search.x, sums=search.sums, ends=np.empty(classes + 1, dtype=ints), old=np.empty((d, n)),
+            centres=np.empty((d, n)), least=np.empty(n), second=np.empty(n), blocks=np.empty(n),
+            own=np.empty(n, dtype=ints), counts=np.empty(n, dtype=ints), moved=np.empty(n, dtype=ints),
+            heads=np.empty(n, dtype=ints), chain=np.empty(n, dtype=ints),
         )  # fmt: skip
         if learning:
-            self._desk = desk
-        return desk
+            self._room = search, clusters
+        return search, clusters
 
-    def _check(self, memory: State, schema: Schema) -> None:
+    def _check(self, memory: jit.Memory) -> None:
         """Refuse tables that no memory with these parameters could have."""
-        columns = memory["codes"].size
-        for name, table in self._blank(schema.n_features, columns).items():
-            given = memory[name]
+        columns = memory.codes.size
+        for name, given, table in zip(_TABLES, memory, self._blank(columns, memory.nominal), strict=False):
             if given.dtype != table.dtype or given.shape != table.shape or not given.flags.c_contiguous:
                 raise ValueError(f"its table {name!r} has another type or shape")
-        head, codes, marks = memory["head"], memory["codes"], memory["marks"]
-        long, start, size, number, tracked = head[: o.RIGHT].tolist()
-        inside = min(_ROOM, self._full) <= columns <= self._full and 0 <= long <= start <= start + size <= columns
+        head, codes, marks = memory.head, memory.codes, memory.marks
+        long, start, size, number, tracked = head[: jit.M_RIGHT].tolist()
+        inside = min(_COLUMNS, self._full) <= columns <= self._full and 0 <= long <= start <= start + size <= columns
         if not inside or size < 0 or long + size > self.window or number < 0:
             raise ValueError("its table 'head' holds what no memory could")
         used = np.r_[0:long, start : start + size]
-        if not np.isfinite(memory["rows"][:, used]).all():
+        if not np.isfinite(memory.rows[:, used]).all():
             raise ValueError("its table 'rows' holds what no memory could")
         if ((codes[used] < 0) | (codes[used] > _MOST_CLASSES)).any():
             raise ValueError("its table 'codes' holds what no memory could")
-        spans = memory["spans"]
+        spans = memory.spans
         if not (
-            np.isfinite(spans).all() and (spans[:, [o.COUNT, o.SQUARES]] >= 0.0).all() and (spans[:, o.BY] > 0.0).all()
+            np.isfinite(spans).all()
+            and (spans[:, [jit.D_COUNT, jit.D_SQUARES]] >= 0.0).all()
+            and (spans[:, jit.D_BY] > 0.0).all()
         ):
             raise ValueError("its table 'spans' holds what no memory could")
         bits = marks[start : start + size, None] >> np.arange(3 + tracked) & 1
-        if not np.array_equal(bits[:, :3].sum(axis=0), head[o.RIGHT :]):
+        if not np.array_equal(bits[:, :3].sum(axis=0), head[jit.M_RIGHT :]):
             raise ValueError("its table 'marks' does not fit the head")
         sizes = size >> np.arange(tracked)
         wrong = [bits[size - n + self.k :, 3 + j].sum() for j, n in enumerate(sizes)]
-        if tracked not in (0, o.candidates(size, self._make_rules())) or not np.array_equal(
-            memory["levels"][:tracked], np.column_stack([number + size - sizes, wrong]).astype(np.int64)
+        if tracked not in (0, jit.candidates(size, self._make_rules())) or not np.array_equal(
+            memory.levels[:tracked], np.column_stack([number + size - sizes, wrong]).astype(np.int64)
         ):
             raise ValueError("its table 'levels' does not fit its rows")
 
 
 def _new_spans(d: int) -> Floats:
-    spans = np.zeros((d, o.SPANS))
-    spans[:, o.BY] = 1.0
+    spans = np.zeros((d, jit.D_COLUMNS))
+    spans[:, jit.D_BY] = 1.0
     return spans
+
+
+def _nominal(schema: Schema) -> Ints:
+    return np.array([f.nominal for f in schema.features], dtype=np.int64)

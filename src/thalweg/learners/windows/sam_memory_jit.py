@@ -25,26 +25,25 @@ from numpy.typing import NDArray
 
 from thalweg.jit.compile import called, inlined
 from thalweg.jit.random import Seeds
+from thalweg.jit.welford import welford
+from thalweg.learners.windows.window_jit import LEAST_DISTANCE
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-LONG, START, SIZE, NUMBER, TRACKED, RIGHT = range(6)
-HEAD = 8
-FIRST, WRONG = range(2)
-COUNT, MEAN, SQUARES, BY = range(4)
-SPANS = 4
-K, WINDOW, MOST_LONG, LEAST_SHORT, RECALCULATE, BY_DISTANCE, SCALED = range(7)
-RULES = 7
+M_LONG, M_START, M_SIZE, M_NUMBER, M_TRACKED, M_RIGHT = range(6)
+M_CELLS = 8  # the last three count what was right
+L_FIRST, L_WRONG = range(2)
+D_COUNT, D_MEAN, D_SQUARES, D_BY, D_COLUMNS = range(5)
+SAM_K, SAM_WINDOW, SAM_MOST_LONG, SAM_LEAST_SHORT, SAM_RECALCULATE, SAM_BY_DISTANCE, SAM_SCALED, SAM_CELLS = range(8)
 """What the rules hold: k, rows in both memories, rows in the long-term one, the length that is never halved below, are
 errors always exact, does the near count more, are rows scaled."""
-SHORT, FAR, BOTH = range(3)
+SHORT, LONG, BOTH = range(3)
 """The lists of nearest rows: in the short-term memory, in the long-term memory, in both."""
 
-BLOCK = 512  # rows that are measured together
-NEAREST = 1e-9  # the least distance by which a vote is divided
-FARTHEST = 1e150  # values beyond are taken for this where they are scaled
-TENTH = 1.21  # a change of the deviation by a tenth, squared, from which on rows are scaled anew
+MEASURED_TOGETHER = 512  # rows that are measured together
+LARGEST_SCALED = 1e150  # values beyond are taken for this where they are scaled
+STALE_VARIANCE = 1.21  # a change of the deviation by a tenth, squared, from which on rows are scaled anew
 
 
 class Memory(NamedTuple):
@@ -62,7 +61,7 @@ class Memory(NamedTuple):
     """d: 1 for a nominal feature. It follows from the schema, and is not kept."""
 
 
-class Desk(NamedTuple):
+class Search(NamedTuple):
     """Room to look at rows; nothing of it is kept."""
 
     query: Floats
@@ -77,7 +76,7 @@ class Desk(NamedTuple):
     """3 × k: where these rows lie."""
     found: Ints
     """3: how many there are."""
-    said: Ints
+    predicted: Ints
     """3: the class that each list votes for; -1: nobody is there."""
     guess: Ints
     """J: the class that each candidate votes for."""
@@ -87,13 +86,13 @@ class Desk(NamedTuple):
     """Classes: zero, but for a moment."""
 
 
-class Bench(NamedTuple):
+class Clusters(NamedTuple):
     """Room to compress; nothing of it is kept."""
 
     x: Floats
-    """d: a row as a query (the desk's)."""
+    """d: a row as a query (that of Search)."""
     sums: Floats
-    """C: squared distances (the desk's)."""
+    """C: squared distances (those of Search)."""
     ends: Ints
     """Classes + 1: where each class begins among the sorted rows."""
     old: Floats
@@ -125,8 +124,8 @@ class Bench(NamedTuple):
 def measure(rows: Floats, nominal: Ints, x: Floats, first: int, end: int, sums: Floats) -> None:
     """Measure the squared distance of x from some columns; each is added feature by feature, in one order only."""
     d = len(x)
-    for a in range(first, end, BLOCK):
-        n = min(BLOCK, end - a)
+    for a in range(first, end, MEASURED_TOGETHER):
+        n = min(MEASURED_TOGETHER, end - a)
         s = sums[a : a + n]
         for i in range(n):
             s[i] = 0.0
@@ -197,32 +196,35 @@ def insert(near: Floats, at: Ints, i: int, v: float, p: int) -> None:
 
 
 @called
-def merge(desk: Desk, k: int) -> None:
+def merge(search: Search, k: int) -> None:
     """Make the list of both memories from their lists; among equals the short-term memory comes first."""
-    near, at, found = desk.near, desk.at, desk.found
+    near, at, found = search.near, search.at, search.found
     i, j, m = 0, 0, 0
-    while m < k and (i < found[SHORT] or j < found[FAR]):
-        if j >= found[FAR] or (i < found[SHORT] and near[SHORT, i] <= near[FAR, j]):
+    while m < k and (i < found[SHORT] or j < found[LONG]):
+        if j >= found[LONG] or (i < found[SHORT] and near[SHORT, i] <= near[LONG, j]):
             near[BOTH, m], at[BOTH, m] = near[SHORT, i], at[SHORT, i]
             i += 1
         else:
-            near[BOTH, m], at[BOTH, m] = near[FAR, j], at[FAR, j]
+            near[BOTH, m], at[BOTH, m] = near[LONG, j], at[LONG, j]
             j += 1
         m += 1
     found[BOTH] = m
 
 
 @inlined
-def voice(far: float, by_distance: int) -> float:
+def vote_of(far: float, by_distance: int) -> float:
     """Give the vote of a row at this squared distance."""
-    return 1.0 / max(math.sqrt(far), NEAREST) if by_distance != 0 else 1.0
+    return 1.0 / max(math.sqrt(far), LEAST_DISTANCE) if by_distance != 0 else 1.0
 
 
 @called
-def elect(near: Floats, at: Ints, found: int, codes: Ints, by_distance: int, votes: Floats) -> int:
-    """Give the class with most votes in a list, the first class among equals; -1 when the list is empty."""
+def find_winner(near: Floats, at: Ints, found: int, codes: Ints, by_distance: int, votes: Floats) -> int:
+    """Give the class with most votes in a list, the first class among equals; -1 when the list is empty.
+
+    argmax_c Σ 1 / d(x, x_i) over the k nearest with y_i = c (Losing et al., the distance-weighted kNN).
+    """
     for i in range(found):
-        votes[codes[at[i]]] += voice(near[i], by_distance)
+        votes[codes[at[i]]] += vote_of(near[i], by_distance)
     best = -1
     for i in range(found):
         c = codes[at[i]]
@@ -234,47 +236,47 @@ def elect(near: Floats, at: Ints, found: int, codes: Ints, by_distance: int, vot
 
 
 @inlined
-def winner(head: Ints) -> int:
+def best_memory(head: Ints) -> int:
     """Give the memory that was right most often of late: short-term, then long-term, then both among equals."""
-    short, far, both = head[RIGHT + SHORT], head[RIGHT + FAR], head[RIGHT + BOTH]
-    if head[LONG] == 0 or (short >= far and short >= both):
+    short, far, both = head[M_RIGHT + SHORT], head[M_RIGHT + LONG], head[M_RIGHT + BOTH]
+    if head[M_LONG] == 0 or (short >= far and short >= both):
         return SHORT
-    return FAR if far >= both else BOTH
+    return LONG if far >= both else BOTH
 
 
 @inlined
 def candidates(n: int, rules: Ints) -> int:
     """Give how many candidates there are for n short-term rows: n, n // 2, n // 4, …"""
-    if n < 2 * rules[LEAST_SHORT] or n <= rules[K]:
+    if n < 2 * rules[SAM_LEAST_SHORT] or n <= rules[SAM_K]:
         return 0
     count = 1
-    while n >> (count - 1) >= 2 * rules[LEAST_SHORT] and n >> count > rules[K]:
+    while n >> (count - 1) >= 2 * rules[SAM_LEAST_SHORT] and n >> count > rules[SAM_K]:
         count += 1
     return count
 
 
 @called
-def look(memory: Memory, desk: Desk, rules: Ints, x: Floats, n: int) -> None:
+def look(memory: Memory, search: Search, rules: Ints, x: Floats, n: int) -> None:
     """Find the nearest in all memories, and what each would say; and each candidate, if x were row n of the short-term
     memory.
     """
-    head, k, by_distance, codes = memory.head, rules[K], rules[BY_DISTANCE], memory.codes
-    near, at, found = desk.near, desk.at, desk.found
-    start, long = head[START], head[LONG]
-    measure(memory.rows, memory.nominal, x, start, start + n, desk.sums)
-    measure(memory.rows, memory.nominal, x, 0, long, desk.sums)
+    head, k, by_distance, codes = memory.head, rules[SAM_K], rules[SAM_BY_DISTANCE], memory.codes
+    near, at, found = search.near, search.at, search.found
+    start, long = head[M_START], head[M_LONG]
+    measure(memory.rows, memory.nominal, x, start, start + n, search.sums)
+    measure(memory.rows, memory.nominal, x, 0, long, search.sums)
     end, m = start + n, 0
     for j in range(candidates(n + 1, rules) - 1, -1, -1):
         first = start + n + 1 - ((n + 1) >> j)
-        m = collect(desk.sums, first, end, near[SHORT], at[SHORT], m, k)
+        m = collect(search.sums, first, end, near[SHORT], at[SHORT], m, k)
         end = first
-        desk.guess[j] = elect(near[SHORT], at[SHORT], m, codes, by_distance, desk.votes)
-        desk.oldest[j] = least_of(at[SHORT], m) - start + head[NUMBER]
-    found[SHORT] = collect(desk.sums, start, end, near[SHORT], at[SHORT], m, k)
-    found[FAR] = collect(desk.sums, 0, long, near[FAR], at[FAR], 0, k)
-    merge(desk, k)
+        search.guess[j] = find_winner(near[SHORT], at[SHORT], m, codes, by_distance, search.votes)
+        search.oldest[j] = least_of(at[SHORT], m) - start + head[M_NUMBER]
+    found[SHORT] = collect(search.sums, start, end, near[SHORT], at[SHORT], m, k)
+    found[LONG] = collect(search.sums, 0, long, near[LONG], at[LONG], 0, k)
+    merge(search, k)
     for i in range(3):
-        desk.said[i] = elect(near[i], at[i], found[i], codes, by_distance, desk.votes)
+        search.predicted[i] = find_winner(near[i], at[i], found[i], codes, by_distance, search.votes)
 
 
 @inlined
@@ -294,30 +296,28 @@ def scale_row(memory: Memory, rules: Ints, x: Floats, query: Floats) -> None:
     """Write a row as it is kept and asked."""
     for f in range(len(x)):
         query[f] = x[f]
-        if rules[SCALED] != 0 and memory.nominal[f] == 0:
-            query[f] = max(-FARTHEST, min(FARTHEST, x[f] * memory.spans[f, BY]))
+        if rules[SAM_SCALED] != 0 and memory.nominal[f] == 0:
+            query[f] = max(-LARGEST_SCALED, min(LARGEST_SCALED, x[f] * memory.spans[f, D_BY]))
 
 
 @called
 def rescale(memory: Memory, x: Floats) -> None:
-    """Let the deviations take one more row (Welford), and scale what is kept anew where one has changed by a tenth."""
+    """Let the deviations take one more row, and scale what is kept anew where one has changed by a tenth."""
     for f in range(len(x)):
         if memory.nominal[f] != 0:
             continue
-        span, v = memory.spans[f], max(-FARTHEST, min(FARTHEST, x[f]))
-        span[COUNT] += 1.0
-        gap = v - span[MEAN]
-        span[MEAN] += gap / span[COUNT]
-        span[SQUARES] += gap * (v - span[MEAN])
-        variance = span[SQUARES] / span[COUNT]
-        now = variance * span[BY] * span[BY]
-        if not 0.0 < variance < math.inf or 1.0 / TENTH <= now <= TENTH:
+        span, v = memory.spans[f], max(-LARGEST_SCALED, min(LARGEST_SCALED, x[f]))
+        span[D_COUNT] += 1.0
+        span[D_MEAN], span[D_SQUARES] = welford(span[D_COUNT], span[D_MEAN], span[D_SQUARES], v, 1.0)
+        variance = span[D_SQUARES] / span[D_COUNT]
+        now = variance * span[D_BY] * span[D_BY]
+        if not 0.0 < variance < math.inf or 1.0 / STALE_VARIANCE <= now <= STALE_VARIANCE:
             continue
-        by = max(1.0 / FARTHEST, min(FARTHEST, 1.0 / math.sqrt(variance)))
-        ratio, row, head = by / span[BY], memory.rows[f], memory.head
-        for i in range(head[START] + head[SIZE]):
-            row[i] = max(-FARTHEST, min(FARTHEST, row[i] * ratio))
-        span[BY] = by
+        by = max(1.0 / LARGEST_SCALED, min(LARGEST_SCALED, 1.0 / math.sqrt(variance)))
+        ratio, row, head = by / span[D_BY], memory.rows[f], memory.head
+        for i in range(head[M_START] + head[M_SIZE]):
+            row[i] = max(-LARGEST_SCALED, min(LARGEST_SCALED, row[i] * ratio))
+        span[D_BY] = by
 
 
 # -- moving rows ------------------------------------------------------------------------------------------------------
@@ -352,7 +352,7 @@ def move_left(memory: Memory, to: int, first: int, n: int, short: bool) -> None:
     if short:
         for i in range(n):
             memory.marks[to + i] = memory.marks[first + i]
-        for j in range(memory.head[TRACKED]):
+        for j in range(memory.head[M_TRACKED]):
             reach = memory.reach[j]
             for i in range(n):
                 reach[to + i] = reach[first + i]
@@ -362,9 +362,9 @@ def move_left(memory: Memory, to: int, first: int, n: int, short: bool) -> None:
 def leave_short(memory: Memory, n: int) -> None:
     """Let the oldest n rows leave the short-term memory, and its histories."""
     head = memory.head
-    for i in range(head[START], head[START] + n):
+    for i in range(head[M_START], head[M_START] + n):
         for m in range(3):
-            head[RIGHT + m] -= (memory.marks[i] >> m) & 1
-    head[START] += n
-    head[SIZE] -= n
-    head[NUMBER] += n
+            head[M_RIGHT + m] -= (memory.marks[i] >> m) & 1
+    head[M_START] += n
+    head[M_SIZE] -= n
+    head[M_NUMBER] += n
