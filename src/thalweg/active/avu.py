@@ -57,10 +57,10 @@ class AVU(Strategy):
     def _own_rules(self) -> dict[int, float]:
         beyond = self.budget > 0.5
         return {
-            jit.STEP: self.step,
-            jit.CHANCE: self._chance() if beyond else 0.0,
-            jit.PULL: self.pull if beyond and self.mode == "full" else 0.0,
-            jit.FREE: float(self.mode == "paper"),
+            jit.R_STEP: self.step,
+            jit.R_CHANCE: self._chance() if beyond else 0.0,
+            jit.R_PULL: self.pull if beyond and self.mode == "full" else 0.0,
+            jit.R_FREE: float(self.mode == "paper"),
         }
 
     def _chance(self) -> float:
@@ -73,7 +73,7 @@ class AVU(Strategy):
     def _watch(self) -> None:
         if self.mode != "paper" or self._warned:
             return
-        asked, k = self.asked - self.warmup, float(self._table[0, jit.SEEN])
+        asked, k = self.asked - self.warmup, float(self._table[0, jit.S_SEEN])
         if k and asked > self.budget * k + 3.0 * math.sqrt(k):
             self._warned = True
             warnings.warn(

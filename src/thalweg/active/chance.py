@@ -60,7 +60,7 @@ class SelectiveSampling(Strategy):
         super().__init__(budget=budget, window=window, warmup=warmup, seed=seed)
 
     def _own_rules(self) -> dict[int, float]:
-        return {jit.EASE: self.budget if self.ease is None else self.ease}
+        return {jit.R_EASE: self.budget if self.ease is None else self.ease}
 
 
 @final
@@ -95,4 +95,4 @@ class Split(Strategy):
         super().__init__(budget=budget, window=window, warmup=warmup, seed=seed)
 
     def _own_rules(self) -> dict[int, float]:
-        return {jit.STEP: self.step, jit.SHARE: self.share}
+        return {jit.R_STEP: self.step, jit.R_SHARE: self.share}

@@ -2,21 +2,21 @@
 
 table[i], one row per strategy:
 
-| column | name      | meaning                                                                             |
-| 0      | ROWS      | rows seen                                                                           |
-| 1      | SEEN      | k: of them, those that count for the budget: all after the warm-up                  |
-| 2      | SPENT     | c: labels charged to the budget                                                     |
-| 3      | ASKED     | labels asked for, charged or not                                                    |
-| 4      | UNCERTAIN | of them, those asked for because the learner was uncertain                          |
-| 5      | THETA     | θ: a label is asked for where the certainty is below                                |
-| 6      | RECENT    | û: labels charged in the last rows, older ones fading (only where there is a window) |
+| column | name        | meaning                                                                             |
+| 0      | S_ROWS      | rows seen                                                                           |
+| 1      | S_SEEN      | k: of them, those that count for the budget: all after the warm-up                  |
+| 2      | S_SPENT     | c: labels charged to the budget                                                     |
+| 3      | S_ASKED     | labels asked for, charged or not                                                    |
+| 4      | S_UNCERTAIN | of them, those asked for because the learner was uncertain                          |
+| 5      | S_THETA     | θ: a label is asked for where the certainty is below                                |
+| 6      | S_RECENT    | û: labels charged in the last rows, older ones fading (only where there is a window) |
 
 random[i], uint64: its generator. Each row draws the same numbers, used or not.
 
-rules: 0 BUDGET, B; 1 WARMUP, labels asked for before anything is counted; 2 WINDOW, w, 0 for none; 3 STEP, s, by which
-θ moves; 4 SPREAD, the deviation of the noise on θ; 5 DIVIDE, 1 where the certainty is divided by the noise, as in MOA;
-6 EASE, b of selective sampling; 7 SHARE, ν, rows that chance decides on; 8 CHANCE, probability of asking although
-certain; 9 PULL, κ, by which that probability rises with the labels left; 10 FREE, 1 where such labels are not charged.
+rules: R_BUDGET, B; R_WARMUP, labels asked for before anything is counted; R_WINDOW, w, 0 for none; R_STEP, s, by which
+θ moves; R_SPREAD, the deviation of the noise on θ; R_DIVIDE, 1 where the certainty is divided by the noise, as in MOA;
+R_EASE, b of selective sampling; R_SHARE, ν, rows that chance decides on; R_CHANCE, probability of asking although
+certain; R_PULL, κ, by which that probability rises with the labels left; R_FREE, 1 where such labels are not charged.
 """
 
 import numpy as np
@@ -27,8 +27,8 @@ from thalweg.jit.random import Seeds, normal, uniform
 
 Floats = NDArray[np.float64]
 
-ROWS, SEEN, SPENT, ASKED, UNCERTAIN, THETA, RECENT, COLUMNS = range(8)
-BUDGET, WARMUP, WINDOW, STEP, SPREAD, DIVIDE, EASE, SHARE, CHANCE, PULL, FREE, RULES = range(12)
+S_ROWS, S_SEEN, S_SPENT, S_ASKED, S_UNCERTAIN, S_THETA, S_RECENT, S_COLUMNS = range(8)
+R_BUDGET, R_WARMUP, R_WINDOW, R_STEP, R_SPREAD, R_DIVIDE, R_EASE, R_SHARE, R_CHANCE, R_PULL, R_FREE, R_CELLS = range(12)
 
 LEAST_THETA = 1e-100
 
@@ -55,17 +55,21 @@ def certainty(proba: Floats, e: int, known: int) -> float:
 @inlined
 def is_open(table: Floats, i: int, rules: Floats) -> bool:
     """Does the budget allow one more label? Never more than B · k + 1 are charged, since c / k < B before each."""
-    budget = rules[BUDGET]
-    if not table[i, SPENT] / table[i, SEEN] < budget:  # a quotient ≥ B is never rounded below B
+    budget = rules[R_BUDGET]
+    if not table[i, S_SPENT] / table[i, S_SEEN] < budget:  # a quotient ≥ B is never rounded below B
         return False
-    w = rules[WINDOW]
-    return bool(w == 0.0 or budget == 1.0 or table[i, RECENT] / w < budget)
+    w = rules[R_WINDOW]
+    return bool(w == 0.0 or budget == 1.0 or table[i, S_RECENT] / w < budget)
 
 
 @inlined
 def move(table: Floats, i: int, s: float, asks: bool) -> None:
-    """Lower θ after a label, raise it after a row without; far below any certainty it stays, and never becomes 0."""
-    table[i, THETA] = max(table[i, THETA] * (1.0 - s if asks else 1.0 + s), LEAST_THETA)
+    """Lower θ after a label, raise it after a row without; far below any certainty it stays, and never becomes 0.
+
+    θ ← θ (1 - s) or θ (1 + s): the variable uncertainty of Žliobaitė et al., and the threshold of AVU (Luong et al.,
+    Algorithm 1).
+    """
+    table[i, S_THETA] = max(table[i, S_THETA] * (1.0 - s if asks else 1.0 + s), LEAST_THETA)
 
 
 @inlined
@@ -73,26 +77,26 @@ def choose(
     kind: int, table: Floats, i: int, rules: Floats, u: float, known: int, rho: float, rho2: float, eta: float
 ) -> int:
     """Say why the label of a row is wanted, if it is; the budget allows it."""
-    if kind == RANDOM or (kind == SPLIT and rho2 < rules[SHARE]):
-        return BY_CHANCE if rho < rules[BUDGET] else NO
+    if kind == RANDOM or (kind == SPLIT and rho2 < rules[R_SHARE]):
+        return BY_CHANCE if rho < rules[R_BUDGET] else NO
     if u < 0.0:
         return BY_UNCERTAINTY
     if kind == FIXED:
-        return BY_UNCERTAINTY if u < table[i, THETA] else NO
+        return BY_UNCERTAINTY if u < table[i, S_THETA] else NO
     if kind == SELECTIVE:  # with probability b / (b + |u - 1 / C|)
-        b = rules[EASE]
+        b = rules[R_EASE]
         return BY_SELECTION if rho * (b + abs(u - 1.0 / known)) < b else NO
     if kind == RANDOMISED:
-        asks = u < table[i, THETA] * eta or (rules[DIVIDE] == 1.0 and eta < 0.0)
+        asks = u < table[i, S_THETA] * eta or (rules[R_DIVIDE] == 1.0 and eta < 0.0)
     else:
-        asks = u < table[i, THETA]
-    move(table, i, rules[STEP], asks)
+        asks = u < table[i, S_THETA]
+    move(table, i, rules[R_STEP], asks)
     if asks:
         return BY_UNCERTAINTY
     if kind == AVU:
-        p = rules[CHANCE]
-        if rules[PULL] > 0.0:
-            p += rules[PULL] * (rules[BUDGET] * table[i, SEEN] - table[i, SPENT])
+        p = rules[R_CHANCE]
+        if rules[R_PULL] > 0.0:
+            p += rules[R_PULL] * (rules[R_BUDGET] * table[i, S_SEEN] - table[i, S_SPENT])
         if rho < p:
             return BY_CHANCE
     return NO
@@ -103,24 +107,24 @@ def step(kind: int, table: Floats, i: int, rules: Floats, random: Seeds, proba: 
     """Take row e of the probabilities, of ``known`` classes; say why its label is wanted, 0 where it is not."""
     rho = uniform(random, i)
     rho2 = uniform(random, i) if kind == SPLIT else 0.0
-    eta = 1.0 + rules[SPREAD] * normal(random, i) if kind == RANDOMISED else 1.0
-    table[i, ROWS] += 1.0
-    if table[i, ASKED] < rules[WARMUP]:
-        table[i, ASKED] += 1.0
+    eta = 1.0 + rules[R_SPREAD] * normal(random, i) if kind == RANDOMISED else 1.0
+    table[i, S_ROWS] += 1.0
+    if table[i, S_ASKED] < rules[R_WARMUP]:
+        table[i, S_ASKED] += 1.0
         return BY_WARMUP
-    table[i, SEEN] += 1.0
+    table[i, S_SEEN] += 1.0
     why = NO
     if is_open(table, i, rules):
         why = choose(kind, table, i, rules, certainty(proba, e, known), known, rho, rho2, eta)
-    charged = 0.0 if why == NO or (why == BY_CHANCE and rules[FREE] == 1.0) else 1.0
-    table[i, SPENT] += charged
+    charged = 0.0 if why == NO or (why == BY_CHANCE and rules[R_FREE] == 1.0) else 1.0
+    table[i, S_SPENT] += charged
     if why != NO:
-        table[i, ASKED] += 1.0
+        table[i, S_ASKED] += 1.0
     if why == BY_UNCERTAINTY:
-        table[i, UNCERTAIN] += 1.0
-    w = rules[WINDOW]
+        table[i, S_UNCERTAIN] += 1.0
+    w = rules[R_WINDOW]
     if w > 0.0:
-        table[i, RECENT] = table[i, RECENT] * ((w - 1.0) / w) + charged
+        table[i, S_RECENT] = table[i, S_RECENT] * ((w - 1.0) / w) + charged
     return why
 
 

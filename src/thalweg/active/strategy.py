@@ -59,8 +59,8 @@ class Strategy(Parametrised, ABC):
         self.window = window
         self.warmup = warmup
         self.seed = seed
-        self._rules = np.zeros(jit.RULES)
-        self._rules[[jit.BUDGET, jit.WARMUP, jit.WINDOW]] = budget, warmup, window or 0
+        self._rules = np.zeros(jit.R_CELLS)
+        self._rules[[jit.R_BUDGET, jit.R_WARMUP, jit.R_WINDOW]] = budget, warmup, window or 0
         for cell, value in self._own_rules().items():
             self._rules[cell] = value
         self.reset()
@@ -94,7 +94,7 @@ class Strategy(Parametrised, ABC):
     def _closed_for(self) -> int:
         """Say for how many rows to come, about, the budget allows no label."""
         row = self._table[0]
-        return max(0, int(row[jit.SPENT] / self.budget - row[jit.SEEN])) if self.budget > 0.0 else 1 << 30
+        return max(0, int(row[jit.S_SPENT] / self.budget - row[jit.S_SEEN])) if self.budget > 0.0 else 1 << 30
 
     def _watch(self) -> None:
         """Look whether something should be said about what has been asked."""
@@ -104,32 +104,32 @@ class Strategy(Parametrised, ABC):
     @property
     def seen(self) -> int:
         """Rows so far."""
-        return int(self._table[0, jit.ROWS])
+        return int(self._table[0, jit.S_ROWS])
 
     @property
     def asked(self) -> int:
         """Labels asked for so far."""
-        return int(self._table[0, jit.ASKED])
+        return int(self._table[0, jit.S_ASKED])
 
     @property
     def asked_uncertain(self) -> int:
         """Of them, those asked for because the learner was uncertain."""
-        return int(self._table[0, jit.UNCERTAIN])
+        return int(self._table[0, jit.S_UNCERTAIN])
 
     @property
     def spent(self) -> int:
         """Labels charged to the budget: all but those of the warm-up."""
-        return int(self._table[0, jit.SPENT])
+        return int(self._table[0, jit.S_SPENT])
 
     @property
     def budget_left(self) -> float:
         """Labels that the rows so far would still allow: budget · k less those charged; at least -1."""
-        return float(self.budget * self._table[0, jit.SEEN] - self._table[0, jit.SPENT])
+        return float(self.budget * self._table[0, jit.S_SEEN] - self._table[0, jit.S_SPENT])
 
     @property
     def theta(self) -> float | None:
         """The certainty below which a label is wanted now; None for strategies that have no such threshold."""
-        return None if self.code in (jit.RANDOM, jit.SELECTIVE) else float(self._table[0, jit.THETA])
+        return None if self.code in (jit.RANDOM, jit.SELECTIVE) else float(self._table[0, jit.S_THETA])
 
     # -- state and parameters -----------------------------------------------------------------------------------------
 
@@ -148,19 +148,19 @@ class Strategy(Parametrised, ABC):
         self._table, self._random = np.array(table), np.array(random)
 
     def _fits(self, table: Any) -> bool:
-        if not _is(table, np.float64, (1, jit.COLUMNS)) or not np.isfinite(table).all():
+        if not _is(table, np.float64, (1, jit.S_COLUMNS)) or not np.isfinite(table).all():
             return False
         row = table[0]
-        counts = row[: jit.THETA]
+        counts = row[: jit.S_THETA]
         whole = (counts >= 0.0).all() and (counts == np.floor(counts)).all()
-        ordered = row[jit.SEEN] <= row[jit.ROWS] >= row[jit.ASKED] >= max(row[jit.SPENT], row[jit.UNCERTAIN])
-        kept = row[jit.SPENT] < self.budget * row[jit.SEEN] + 1.0 + 1e-6 if row[jit.SPENT] else True
-        return bool(whole and ordered and kept and row[jit.THETA] > 0.0 and row[jit.RECENT] >= 0.0)
+        ordered = row[jit.S_SEEN] <= row[jit.S_ROWS] >= row[jit.S_ASKED] >= max(row[jit.S_SPENT], row[jit.S_UNCERTAIN])
+        kept = row[jit.S_SPENT] < self.budget * row[jit.S_SEEN] + 1.0 + 1e-6 if row[jit.S_SPENT] else True
+        return bool(whole and ordered and kept and row[jit.S_THETA] > 0.0 and row[jit.S_RECENT] >= 0.0)
 
     def reset(self) -> Self:
         """Forget everything but the parameters."""
-        self._table = np.zeros((1, jit.COLUMNS))
-        self._table[0, jit.THETA] = self._first_theta()
+        self._table = np.zeros((1, jit.S_COLUMNS))
+        self._table[0, jit.S_THETA] = self._first_theta()
         self._random = seeded(self.seed)
         return self
 

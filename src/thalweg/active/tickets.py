@@ -92,7 +92,7 @@ class Tickets:
             jit.give(pool.rows, pool.free, self._latest, self._counts, rows, why[part], first + e, self.max_age,
                      tickets[part])  # fmt: skip
         if self._sparse is not None:
-            at = self._latest[tickets[wanted] % self.max_open, jit.AT]
+            at = self._latest[tickets[wanted] % self.max_open, jit.T_AT]
             held = (at > 0) & (self._counts[jit.GIVEN] - tickets[wanted] <= self.max_open)
             self._sparse |= zip((at[held] - 1).tolist(), _cut(take_rows(X, wanted[held])), strict=True)
         return tickets
@@ -120,7 +120,7 @@ class Tickets:
     def open(self) -> Ints:
         """Give the open tickets in order."""
         every: Ints = np.arange(self._counts[jit.OLDEST], self._counts[jit.GIVEN])
-        waiting: Ints = every[self._latest[every % self.max_open, jit.AT] > 0]
+        waiting: Ints = every[self._latest[every % self.max_open, jit.T_AT] > 0]
         return waiting
 
     def counts(self) -> TicketCounts:
@@ -172,8 +172,8 @@ class Tickets:
         """Copy out the counts, what became of the latest tickets, and in order the rows that wait."""
         latest = self._latest[: self._counts[jit.GIVEN]].copy()
         open_ones = self.open() % self.max_open
-        rows = self._look(latest[open_ones, jit.AT] - 1)
-        latest[open_ones, jit.AT] = 1  # at which place is nobody's business
+        rows = self._look(latest[open_ones, jit.T_AT] - 1)
+        latest[open_ones, jit.T_AT] = 1  # at which place is nobody's business
         known = {"latest": latest, "counts": self._counts.copy()}
         if isinstance(rows, np.ndarray):
             return {"rows": rows, **known}
@@ -190,8 +190,8 @@ class Tickets:
             counts.min() < 0
             or latest.shape != (min(given, self.max_open), 2)
             or not given - len(latest) <= oldest <= given == waiting + answered + expired
-            or not np.isin(latest[:, jit.AT], (1, jit.DONE, jit.GONE)).all()
-            or not rows.shape[0] == waiting == np.count_nonzero(latest[:, jit.AT] == 1)
+            or not np.isin(latest[:, jit.T_AT], (1, jit.AT_DONE, jit.AT_GONE)).all()
+            or not rows.shape[0] == waiting == np.count_nonzero(latest[:, jit.T_AT] == 1)
         ):
             raise ValueError("its tickets are damaged")
         self._latest = np.zeros((self.max_open if given else 0, 2), dtype=np.int64)
@@ -204,7 +204,7 @@ class Tickets:
             self._waiting = Waiting((0,), most=self.max_open)
             places = self._waiting.hold(np.zeros((waiting, 0)))
             self._sparse = dict(zip(places.tolist(), _cut(rows), strict=True))
-        self._latest[self.open() % self.max_open, jit.AT] = places + 1
+        self._latest[self.open() % self.max_open, jit.T_AT] = places + 1
 
     def _sparse_rows(self, state: State) -> Rows:
         """Read sparse rows from a state; the door finds what is wrong with them."""

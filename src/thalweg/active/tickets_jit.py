@@ -3,11 +3,11 @@
 | table  | shape          | dtype   | meaning                                                                       |
 | rows   | room, features | float64 | the rows of open tickets: those of a ``core.waiting.Waiting``, and so is free |
 | free   | 1 + room       | int64   | free[0] places in rows hold no row: free[1], free[2], …                       |
-| latest | max_open, 2    | int64   | latest[t % max_open] of ticket t: AT, BORN                                    |
+| latest | max_open, 2    | int64   | latest[t % max_open] of ticket t: T_AT, T_BORN                                |
 | counts | 8              | int64   | see the names below                                                           |
 
-AT: where the row of an open ticket waits, counted from 1; DONE or GONE if it is not open; 0 if it was never given.
-BORN: how many rows had arrived before its own.
+T_AT: where the row of an open ticket waits, counted from 1; AT_DONE or AT_GONE if it is not open; 0 if it was never
+given. T_BORN: how many rows had arrived before its own.
 """
 
 import numpy as np
@@ -18,8 +18,8 @@ from thalweg.jit.compile import compiled, inlined
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-AT, BORN = range(2)
-DONE, GONE = -1, -2
+T_AT, T_BORN = range(2)
+AT_DONE, AT_GONE = -1, -2
 
 # GIVEN tickets; OLDEST one that may be open; how many are OPEN, ANSWERED, EXPIRED;
 # answers that were REPEATED, to tickets UNKNOWN or too old (LATE)
@@ -33,12 +33,12 @@ def expire(free: Ints, latest: Ints, counts: Ints, now: int, max_age: int, comin
     t = counts[OLDEST]
     while t < counts[GIVEN]:
         i = t % size
-        if latest[i, AT] > 0:
-            if counts[GIVEN] + coming - t <= size and (max_age == 0 or now - latest[i, BORN] <= max_age):
+        if latest[i, T_AT] > 0:
+            if counts[GIVEN] + coming - t <= size and (max_age == 0 or now - latest[i, T_BORN] <= max_age):
                 break
             free[0] += 1
-            free[free[0]] = latest[i, AT] - 1
-            latest[i, AT] = GONE
+            free[free[0]] = latest[i, T_AT] - 1
+            latest[i, T_AT] = AT_GONE
             counts[OPEN] -= 1
             counts[EXPIRED] += 1
         t += 1
@@ -60,8 +60,8 @@ def give(
         for f in range(X.shape[1]):
             rows[place, f] = X[e, f]
         t = counts[GIVEN]
-        latest[t % len(latest), AT] = place + 1
-        latest[t % len(latest), BORN] = first + e
+        latest[t % len(latest), T_AT] = place + 1
+        latest[t % len(latest), T_BORN] = first + e
         counts[GIVEN] += 1
         counts[OPEN] += 1
         tickets[e] = t
@@ -76,17 +76,17 @@ def find(free: Ints, latest: Ints, counts: Ints, tickets: Ints, now: int, max_ag
         kinds[j] = UNKNOWN
         if 0 <= t < counts[GIVEN]:
             i = t % len(latest)
-            if counts[GIVEN] - t > len(latest) or latest[i, AT] == GONE:
+            if counts[GIVEN] - t > len(latest) or latest[i, T_AT] == AT_GONE:
                 kinds[j] = LATE
-            elif latest[i, AT] < 0:
+            elif latest[i, T_AT] < 0:
                 kinds[j] = REPEATED
             else:
                 kinds[j] = ANSWERED
-                latest[i, AT] = GONE - latest[i, AT]  # for now: a second answer to it is a repeated one
+                latest[i, T_AT] = AT_GONE - latest[i, T_AT]  # for now: a second answer to it is a repeated one
     for j in range(len(tickets)):
         if kinds[j] == ANSWERED:
             i = tickets[j] % len(latest)
-            latest[i, AT] = GONE - latest[i, AT]
+            latest[i, T_AT] = AT_GONE - latest[i, T_AT]
 
 
 @compiled
@@ -97,7 +97,7 @@ def close(latest: Ints, counts: Ints, tickets: Ints, kinds: Ints, places: Ints) 
         counts[kinds[j]] += 1
         if kinds[j] == ANSWERED:
             i = tickets[j] % len(latest)
-            places[n] = latest[i, AT] - 1
+            places[n] = latest[i, T_AT] - 1
             n += 1
-            latest[i, AT] = DONE
+            latest[i, T_AT] = AT_DONE
             counts[OPEN] -= 1

@@ -68,7 +68,7 @@ class VariableUncertainty(Strategy):
         super().__init__(budget=budget, window=window, warmup=warmup, seed=seed)
 
     def _own_rules(self) -> dict[int, float]:
-        return {jit.STEP: self.step}
+        return {jit.R_STEP: self.step}
 
 
 @final
@@ -106,7 +106,7 @@ class VariableRandomisedUncertainty(Strategy):
         super().__init__(budget=budget, window=window, warmup=warmup, seed=seed)
 
     def _own_rules(self) -> dict[int, float]:
-        return {jit.STEP: self.step, jit.SPREAD: self.spread, jit.DIVIDE: float(self.compat == "moa")}
+        return {jit.R_STEP: self.step, jit.R_SPREAD: self.spread, jit.R_DIVIDE: float(self.compat == "moa")}
 
 
 def check_step(step: float) -> None:

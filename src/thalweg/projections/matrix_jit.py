@@ -29,7 +29,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Keys = NDArray[np.uint64]
 
-LARGEST = 1e150
+LARGEST_VALUE = 1e150
 """Numbers beyond are taken for this, so that no sum overflows."""
 _LN_2 = math.log(2.0)
 _ONE, _SIGNS = np.uint64(1), 64
@@ -40,19 +40,19 @@ _MIX = np.uint64(0xD1342543DE82EF95)
 
 
 @inlined
-def name(dice: Keys, seed: np.uint64, key: np.uint64) -> None:
+def seed_column(rng: Keys, seed: np.uint64, key: np.uint64) -> None:
     """Set the generator to where the draws for a column begin."""
-    dice[0] = seed ^ (key * _MIX)
-    dice[0] = bits(dice, 0)
+    rng[0] = seed ^ (key * _MIX)
+    rng[0] = bits(rng, 0)
 
 
 @inlined
-def normal(dice: Keys) -> float:
+def normal(rng: Keys) -> float:
     """Draw from N(0, 1) by the polar method, with a logarithm that is the same on every machine."""
     u, v, r = 0.0, 0.0, 0.0
     while r >= 1.0 or r == 0.0:
-        u = 2.0 * uniform(dice, 0) - 1.0
-        v = 2.0 * uniform(dice, 0) - 1.0
+        u = 2.0 * uniform(rng, 0) - 1.0
+        v = 2.0 * uniform(rng, 0) - 1.0
         r = u * u + v * v
     return u * math.sqrt(-2.0 * _LN_2 * fast_log2(r) / r)
 
@@ -60,23 +60,23 @@ def normal(dice: Keys) -> float:
 @compiled
 def draw_gaussian(seed: np.uint64, keys: Keys, scale: float, matrix: Floats) -> None:
     """Fill the rows of the matrix with draws from N(0, scale²)."""
-    dice = np.zeros(1, dtype=np.uint64)
+    rng = np.zeros(1, dtype=np.uint64)
     for i in range(len(keys)):
-        name(dice, seed, keys[i])
+        seed_column(rng, seed, keys[i])
         for j in range(matrix.shape[1]):
-            matrix[i, j] = scale * normal(dice)
+            matrix[i, j] = scale * normal(rng)
 
 
 @compiled
 def draw_signs(seed: np.uint64, keys: Keys, scale: float, matrix: Floats) -> None:
     """Fill the rows of the matrix with +scale and -scale, a coin each."""
-    dice = np.zeros(1, dtype=np.uint64)
+    rng = np.zeros(1, dtype=np.uint64)
     for i in range(len(keys)):
-        name(dice, seed, keys[i])
+        seed_column(rng, seed, keys[i])
         coins = np.uint64(0)
         for j in range(matrix.shape[1]):
             if j % _SIGNS == 0:
-                coins = bits(dice, 0)
+                coins = bits(rng, 0)
             matrix[i, j] = scale if coins & _ONE else -scale
             coins >>= _ONE
 
@@ -86,13 +86,13 @@ def draw_few(
     seed: np.uint64, keys: Keys, p: int, density: float, scale: float, starts: Ints, targets: Ints, values: Floats
 ) -> int:
     """Draw +scale or -scale for each output with chance ``density``; count what there is room for or not."""
-    dice = np.zeros(1, dtype=np.uint64)
+    rng = np.zeros(1, dtype=np.uint64)
     n = 0
     for i in range(len(keys)):
-        name(dice, seed, keys[i])
+        seed_column(rng, seed, keys[i])
         starts[i] = n
         for j in range(p):
-            u = uniform(dice, 0)
+            u = uniform(rng, 0)
             if u < density:
                 if n < len(targets):
                     targets[n], values[n] = j, scale if u < 0.5 * density else -scale
@@ -104,13 +104,13 @@ def draw_few(
 @compiled
 def draw_hashes(seed: np.uint64, keys: Keys, p: int, one_hash: bool, targets: Ints, values: Floats) -> None:
     """Give each column one output and a sign. one_hash: both from the same bits."""
-    dice = np.zeros(1, dtype=np.uint64)
+    rng = np.zeros(1, dtype=np.uint64)
     for i in range(len(keys)):
-        name(dice, seed, keys[i])
-        drawn = bits(dice, 0)
+        seed_column(rng, seed, keys[i])
+        drawn = bits(rng, 0)
         targets[i] = np.int64(drawn % np.uint64(p))
         if not one_hash:
-            drawn = bits(dice, 0)
+            drawn = bits(rng, 0)
         values[i] = 1.0 if (drawn >> np.uint64(63)) & _ONE else -1.0
 
 
@@ -132,7 +132,7 @@ def tamed(v: float, ones: bool) -> float:
     """Give the number that counts for a value: nothing for a missing one, 1 for any but 0 if ``ones``."""
     if math.isnan(v) or v == 0.0:
         return 0.0
-    return 1.0 if ones else max(-LARGEST, min(LARGEST, v))
+    return 1.0 if ones else max(-LARGEST_VALUE, min(LARGEST_VALUE, v))
 
 
 @called

@@ -7,6 +7,7 @@ import numpy as np
 from thalweg.core import door, params
 from thalweg.core.protocols import State
 from thalweg.core.schema import Schema
+from thalweg.jit.compile import plain
 from thalweg.projections import pca_jit as jit
 from thalweg.projections.projection import Columns, Floats, Ints, Projection, cells
 
@@ -70,12 +71,12 @@ class PCAProjection(Projection):
         """Project the row of each event: e ≥ 0 row e, ~e row e, which is then learned."""
         columns, dense = self._columns, isinstance(X, np.ndarray)
         none = np.zeros(0, dtype=np.int64)
-        ends, at, values = (none, none, np.zeros(0)) if dense else cells(X)
-        routine: Any = jit.follow
-        routine(
-            *(self._tables[name] for name in _TABLES), float(self.amnesia), self.centre, bool(columns.widths.any()),
-            np.zeros((2, len(self._tables["mean"]))), columns.first, columns.widths, X if dense else np.zeros((0, 0)),
-            ends, at, values, events, out,
+        sparse = jit.Cells(none, none, np.zeros(0)) if dense else jit.Cells(*cells(X))
+        components = jit.Components(*(self._tables[name] for name in _TABLES))
+        jit.follow(
+            plain(components), float(self.amnesia), self.centre, bool(columns.widths.any()),
+            np.zeros((2, len(components.mean))), columns.first, columns.widths, X if dense else np.zeros((0, 0)),
+            plain(sparse), events, out,
         )  # fmt: skip
 
     def _draw(self, schema: Schema, columns: Columns) -> None:

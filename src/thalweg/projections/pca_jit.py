@@ -1,16 +1,17 @@
 """Principal components that follow the rows (CCIPCA): one pass, no covariance matrix.
 
 | table   | shape | dtype   | meaning                                                                      |
-| vectors | p × D | float64 | the components, as long as their eigenvalues; D: columns, then zeros to 8, 16, …  |
-| lengths | p     | float64 | their lengths                                                                |
-| mean    | D     | float64 | of the rows; zeros where rows are not centred                                |
-| count   | 1     | int64   | rows learned                                                                 |
-| room    | 2 × D | float64 | for one row, and for its distance from the mean; not kept                    |
+| vectors | p × D | float64 | the components, as long as their eigenvalues; D: columns, then zeros to 8, 16, … |
+| lengths | p     | float64 | their lengths                                                                    |
+| mean    | D     | float64 | of the rows; zeros where rows are not centred                                    |
+| count   | 1     | int64   | rows learned                                                                     |
+| room    | 2 × D | float64 | for one row, and for its distance from the mean; not kept                        |
 
 J. Weng, Y. Zhang, W.-S. Hwang, "Candid covariance-free incremental principal component analysis", 2003.
 """
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +24,24 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 _FAR = 1e50  # of a value from the mean: squares of lengths must stay finite
+
+
+class Components(NamedTuple):
+    """The tables in one bundle."""
+
+    vectors: Floats
+    lengths: Floats
+    mean: Floats
+    learned: Ints
+    """The table ``count``."""
+
+
+class Cells(NamedTuple):
+    """Sparse rows: row r has the values from ends[r] to ends[r + 1], in the columns ``at``. Empty for dense rows."""
+
+    ends: Ints
+    at: Ints
+    values: Floats
 
 
 @inlined
@@ -68,8 +87,9 @@ def lay_out_sparse(at: Ints, cells: Floats, u: Floats) -> None:
 
 
 @called
-def turn(vectors: Floats, lengths: Floats, mean: Floats, in_order: bool, room: Floats, y: Floats) -> None:
+def turn(components: Components, in_order: bool, room: Floats, y: Floats) -> None:
     """Project the row onto the components; nothing for those that are not there yet."""
+    vectors, lengths, mean = components.vectors, components.lengths, components.mean
     x, u = room
     for f in range(len(u)):
         u[f] = x[f] - mean[f]
@@ -78,10 +98,13 @@ def turn(vectors: Floats, lengths: Floats, mean: Floats, in_order: bool, room: F
 
 
 @called
-def learn(
-    vectors: Floats, lengths: Floats, mean: Floats, count: Ints, amnesia: float, centre: bool, in_order: bool, u: Floats
-) -> None:
-    """Let the components take one more row, that in u; u is used up."""
+def learn(components: Components, amnesia: float, centre: bool, in_order: bool, u: Floats) -> None:
+    """Let the components take one more row, that in u; u is used up.
+
+    v_i ← (n - 1 - l) / n v_i + (1 + l) / n u (u · v_i / |v_i|), then u ← u - (u · v_i / |v_i|) v_i / |v_i| for the
+    next one (Weng et al. 2003, Algorithm 1; l: amnesia).
+    """
+    vectors, lengths, mean, count = components
     count[0] += 1
     n = float(count[0])
     if centre:
@@ -112,23 +135,22 @@ def learn(
 
 @hot
 def follow(
-    vectors: Floats, lengths: Floats, mean: Floats, count: Ints, amnesia: float, centre: bool, in_order: bool,
-    room: Floats, first: Ints, widths: Ints, X: Floats, ends: Ints, at: Ints, cells: Floats, events: Ints, Y: Floats,
+    components: Components, amnesia: float, centre: bool, in_order: bool, room: Floats, first: Ints, widths: Ints,
+    X: Floats, sparse: Cells, events: Ints, Y: Floats,
 ) -> None:  # fmt: skip
-    """Project the row of each event at its moment; an event that learns moves the components after that.
-
-    ends: empty where the rows are dense.
-    """
+    """Project the row of each event at its moment; an event that learns moves the components after that."""
+    components, sparse = Components(*components), Cells(*sparse)
+    ends, at, values = sparse
     for e in range(len(events)):
         r = events[e] if events[e] >= 0 else ~events[e]
         if len(ends) == 0:
-            lay_out(first, widths, X[r], mean, room[0])
+            lay_out(first, widths, X[r], components.mean, room[0])
         else:
-            lay_out_sparse(at[ends[r] : ends[r + 1]], cells[ends[r] : ends[r + 1]], room[0])
+            lay_out_sparse(at[ends[r] : ends[r + 1]], values[ends[r] : ends[r + 1]], room[0])
         if e > 0 and events[e - 1] == r:  # predicted just before it is learned: nothing has moved
             for i in range(Y.shape[1]):
                 Y[e, i] = Y[e - 1, i]
         else:
-            turn(vectors, lengths, mean, in_order, room, Y[e])
+            turn(components, in_order, room, Y[e])
         if events[e] < 0:
-            learn(vectors, lengths, mean, count, amnesia, centre, in_order, room[0])
+            learn(components, amnesia, centre, in_order, room[0])

@@ -206,13 +206,11 @@ class Linear(Projection):
 
     def _product(self, X: Any, rows: Ints, out: Floats, *, ones: bool) -> None:
         kept = self._matrix, self._starts, self._targets, self._values
-        routine: Any
         if isinstance(X, np.ndarray):
-            routine, columns = jit.project, self._columns
-            routine(*kept, columns.first, columns.widths, ones, not columns.widths.any(), X, rows, out)
+            columns = self._columns
+            jit.project(*kept, columns.first, columns.widths, ones, not columns.widths.any(), X, rows, out)
         else:
-            routine = jit.project_sparse
-            routine(*kept, ones, *cells(X), rows, out)
+            jit.project_sparse(*kept, ones, *cells(X), rows, out)
 
     @property
     def nbytes(self) -> int:
@@ -228,13 +226,11 @@ def cells(X: "csr_array") -> tuple[Ints, Ints, Floats]:
 def measure_gaps(columns: Columns, X: Any, rows: Ints, others: Ints, last: Floats) -> Floats:
     """Give the squared distance of each of the rows from its other; -1 stands for ``last``."""
     out = np.empty(len(rows))
-    routine: Any
     if isinstance(X, np.ndarray):
-        routine = jit.gaps
-        routine(columns.widths, X, rows, others, last, out)
+        jit.gaps(columns.widths, X, rows, others, last, out)
     else:
-        routine, at = jit.gaps_sparse, np.flatnonzero(last)
-        routine(*cells(X), rows, others, at, last[at], out)
+        at = np.flatnonzero(last)
+        jit.gaps_sparse(*cells(X), rows, others, at, last[at], out)
     return out
 
 

@@ -29,9 +29,8 @@ class GaussianProjection(Linear):
     __slots__ = ()
 
     def _draw(self, schema: Schema, columns: Columns) -> None:
-        routine: Any = jit.draw_gaussian
         self._matrix = np.empty((len(columns.keys), self.dimension))
-        routine(self._key, columns.keys, 1.0 / math.sqrt(self.dimension), self._matrix)
+        jit.draw_gaussian(self._key, columns.keys, 1.0 / math.sqrt(self.dimension), self._matrix)
 
 
 @final
@@ -49,9 +48,8 @@ class BernoulliProjection(Linear):
     __slots__ = ()
 
     def _draw(self, schema: Schema, columns: Columns) -> None:
-        routine: Any = jit.draw_signs
         self._matrix = np.empty((len(columns.keys), self.dimension))
-        routine(self._key, columns.keys, 1.0 / math.sqrt(self.dimension), self._matrix)
+        jit.draw_signs(self._key, columns.keys, 1.0 / math.sqrt(self.dimension), self._matrix)
 
 
 @final
@@ -85,11 +83,10 @@ class VerySparseProjection(Linear):
         n = len(columns.keys)
         self._share = self._share or 1.0 / math.sqrt(n)
         scale = 1.0 / math.sqrt(self.dimension * self._share)
-        starts, routine, room = np.empty(n + 1, dtype=np.int64), jit.draw_few, 0
+        starts, room = np.empty(n + 1, dtype=np.int64), 0
         while True:
             targets, values = np.empty(room, dtype=np.int64), np.empty(room)
-            run: Any = routine
-            need = run(self._key, columns.keys, self.dimension, self._share, scale, starts, targets, values)
+            need = jit.draw_few(self._key, columns.keys, self.dimension, self._share, scale, starts, targets, values)
             if need <= room:
                 break
             room = need
@@ -132,10 +129,9 @@ class HashProjection(Linear):
         self.binary = binary
 
     def _draw(self, schema: Schema, columns: Columns) -> None:
-        n, routine = len(columns.keys), jit.draw_hashes
-        run: Any = routine
+        n = len(columns.keys)
         self._starts, self._targets, self._values = np.arange(n + 1), np.empty(n, dtype=np.int64), np.empty(n)
-        run(self._key, columns.keys, self.dimension, self.binary, self._targets, self._values)
+        jit.draw_hashes(self._key, columns.keys, self.dimension, self.binary, self._targets, self._values)
 
     def project(self, X: Any, rows: Ints, out: Floats) -> None:
         """Write the projections of the chosen rows of X."""

@@ -182,7 +182,7 @@ def hedge_tables(K, beta):
     """Tables of a network of K depths with no floor, of which only the weights matter."""
     made = network_of(layers=K - 1, units=1, beta=beta, floor=0.0).partial_fit([[0.0]], [0])
     net = o.Net(*(made._net[name] for name in o.Net._fields))
-    return net, o.Work(*made._desk(made._net)), made._rules
+    return net, made._work(made._net), made._rules
 
 
 def test_linear_data_are_left_to_shallow_classifiers_and_xor_is_not():
@@ -223,7 +223,7 @@ def test_a_missing_value_is_the_mean_and_teaches_the_mean_nothing():
     np.testing.assert_allclose(network.predict_proba(holes), network.predict_proba(filled), rtol=1e-9)
     before = network.state()["stats"]
     after = network.partial_fit(holes[:1], y[:1]).state()["stats"]
-    assert (after[:, o.COUNT] - before[:, o.COUNT]).tolist() == [0, 1]
+    assert (after[:, o.S_COUNT] - before[:, o.S_COUNT]).tolist() == [0, 1]
     raw = network_of(layers=2, units=7, scale=False).partial_fit(X, y)
     np.testing.assert_array_equal(raw.predict_proba(holes), raw.predict_proba(np.nan_to_num(holes)))
 
@@ -301,7 +301,7 @@ def test_at_a_drift_depths_are_alike_again_and_the_rate_comes_back_slowly():
     for r in range(1000):
         drifts, before = network.n_drifts, network.depth_weights
         network.partial_fit(X[r : r + 1], y[r : r + 1])
-        since.append(int(network.state()["head"][o.SINCE]))
+        since.append(int(network.state()["head"][o.H_SINCE]))
         if network.n_drifts > drifts:
             assert max(before.values()) > 0.5
             assert set(network.depth_weights.values()) == {1 / 3}

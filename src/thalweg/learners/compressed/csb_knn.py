@@ -146,8 +146,7 @@ class CompressedBagging(Classifier):
         if len(y):
             y, w = y[steps.rows], w[steps.rows]
         drawn = np.empty((len(self._members), len(learned)), dtype=np.int64)
-        draw: Any = jit.draw
-        draw(self._dice, float(self.rate), drawn)
+        jit.draw(self._dice, float(self.rate), drawn)
         seen = [self._seen(projection, X, steps.rows) for projection in self._projections]
         answers = np.zeros((len(self._members), len(steps.rows), max(1, out.shape[1])))
 
@@ -167,18 +166,16 @@ class CompressedBagging(Classifier):
         for i in range(len(self._members)):
             play(i, 0)
         if self._kind is not None and len(learned):
-            watch: Any = jit.watch
-            find_worst: Any = jit.find_worst
             truth, code, rules = y[learned], self._kind.code, self._kind.rules()
             errors = (answers[:, learned].argmax(axis=2) != truth).astype(np.float64)
-            shown = watch(self._detectors, code, rules, errors, 0)
+            shown = jit.watch(self._detectors, code, rules, errors, 0)
             while shown <= len(learned):
-                i = int(find_worst(self._detectors, code))
+                i = int(jit.find_worst(self._detectors, code))
                 self._replace(i)
                 seen[i] = self._seen(self._projections[i], X, steps.rows)
                 play(i, shown)
                 errors[i, shown:] = answers[i, learned[shown:]].argmax(axis=1) != truth[shown:]
-                shown = watch(self._detectors, code, rules, errors, shown)
+                shown = jit.watch(self._detectors, code, rules, errors, shown)
         if len(steps.asked):
             out[steps.rows[steps.asked]] = answers[:, steps.asked, : out.shape[1]].mean(axis=0)
 

@@ -1,6 +1,6 @@
 """Online deep learning: a network with a classifier at every depth, which finds by itself how deep it should be."""
 
-from typing import Any, Literal, final
+from typing import Literal, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,13 +11,14 @@ from thalweg.core.protocols import State
 from thalweg.core.schema import Schema
 from thalweg.detectors.by_name import make_detector
 from thalweg.detectors.detector import Detector
+from thalweg.jit.compile import plain
 from thalweg.jit.random import seeded
-from thalweg.learners.networks import odl_jit as o
-from thalweg.learners.networks.odl_jit import draw_network, play
+from thalweg.learners.networks import net_jit as jit
+from thalweg.learners.networks.odl_jit import play
 
-LOSSES = {"minmax": o.MINMAX, "zero_one": o.ZERO_ONE, "clipped": o.CLIPPED}
-ANSWERS = {"hedge": o.HEDGE, "reset": o.RESET, "none": o.ONLY_COUNT}
-_NETWORK = ("inputs", "hidden", "bias", "first", "theta", "shift", "alpha", "stats", "layout", "head", "dice", "drift")
+LOSSES = {"minmax": jit.MINMAX, "zero_one": jit.ZERO_ONE, "clipped": jit.CLIPPED}
+ANSWERS = {"hedge": jit.HEDGE, "reset": jit.RESET, "none": jit.ONLY_COUNT}
+_NETWORK = (*jit.Net._fields, "drift")
 
 
 @final
@@ -111,12 +112,12 @@ class OnlineDeepLearning(Classifier):
     @property
     def n_drifts(self) -> int:
         """Drifts that the detector has reported."""
-        return int(self._net["head"][o.DRIFTS]) if self._started else 0
+        return int(self._net["head"][jit.H_DRIFTS]) if self._started else 0
 
     @property
     def n_recoveries(self) -> int:
         """How often a step was far too large, so that it was not taken and the rate was halved."""
-        return int(self._net["head"][o.RECOVERIES]) if self._started else 0
+        return int(self._net["head"][jit.H_RECOVERIES]) if self._started else 0
 
     # -- what a learner writes ----------------------------------------------------------------------------------------
 
@@ -124,9 +125,9 @@ class OnlineDeepLearning(Classifier):
         layout = _lay_out(schema, np.zeros((0, 2), dtype=np.int64))
         net = self._blank(layout, classes=0)
         net["alpha"][:] = _evenly(int(self.layers), self.input_classifier)
-        net["head"][o.SINCE] = o.BOOSTED_ROWS
+        net["head"][jit.H_SINCE] = jit.BOOSTED_ROWS
         net["dice"][:] = seeded(self.seed)
-        draw_network(net["inputs"], net["hidden"], layout, layout[:0], net["dice"], _seed())
+        jit.draw_network(net["inputs"], net["hidden"], layout, layout[:0], net["dice"], _seed())
         self._take(net)
 
     def _play(self, X: Floats, y: Ints, w: Floats, events: Ints, out: Floats, known: int) -> None:
@@ -134,15 +135,15 @@ class OnlineDeepLearning(Classifier):
         if len(events) and events.min() < 0:
             self._make_room(X, events, out.shape[1])
             net = self._net
-        routine: Any = play
-        done = routine(
-            *(net[name] for name in _NETWORK), *self._desk(net), self._detector_rules, self._rules, X, y, w, events,
+        tables = jit.Net(*(net[name] for name in jit.Net._fields))
+        done = play(
+            plain(tables), plain(self._work(net)), net["drift"], self._detector_rules, self._rules, X, y, w, events,
             out, known,
         )  # fmt: skip
         if done < len(events):
             raise FloatingPointError(
                 f"rate must be smaller for these rows: steps are far too large even after halving it "
-                f"{o.MOST_RECOVERIES} times, got {self.rate}"
+                f"{jit.MOST_RECOVERIES} times, got {self.rate}"
             )
 
     def _extend(self, schema: Schema) -> None:
@@ -160,11 +161,11 @@ class OnlineDeepLearning(Classifier):
 
     def _take(self, net: State) -> None:
         detector = make_detector("drift", self.drift)
-        rules = np.zeros(o.RULES)
-        rules[o.RATE], rules[o.BETA], rules[o.FLOOR] = self.rate, self.beta, self.floor
-        rules[o.DEPTH0], rules[o.SCALE] = self.input_classifier, self.scale
-        rules[o.LOSS], rules[o.ON_DRIFT] = LOSSES[self.hedge_loss], ANSWERS[self.on_drift]
-        rules[o.DETECTOR] = -1 if detector is None else detector.code
+        rules = np.zeros(jit.R_CELLS)
+        rules[jit.R_RATE], rules[jit.R_BETA], rules[jit.R_FLOOR] = self.rate, self.beta, self.floor
+        rules[jit.R_DEPTH0], rules[jit.R_SCALE] = self.input_classifier, self.scale
+        rules[jit.R_LOSS], rules[jit.R_ON_DRIFT] = LOSSES[self.hedge_loss], ANSWERS[self.on_drift]
+        rules[jit.R_DETECTOR] = -1 if detector is None else detector.code
         self._net, self._rules = net, rules
         self._detector_rules = np.zeros(1) if detector is None else detector.rules()
 
@@ -175,17 +176,18 @@ class OnlineDeepLearning(Classifier):
         return {
             "inputs": np.zeros((d, u)), "hidden": np.zeros((L - 1, u, u)), "bias": np.zeros((L, u)),
             "first": np.zeros((classes, d)), "theta": np.zeros((L, classes, u)), "shift": np.zeros((L + 1, classes)),
-            "alpha": np.zeros(L + 1), "stats": np.zeros((d, 3)), "layout": layout,
-            "head": np.zeros(o.HEAD, dtype=np.int64), "dice": np.zeros(1, dtype=np.uint64),
+            "alpha": np.zeros(L + 1), "stats": np.zeros((d, jit.S_COLUMNS)), "layout": layout,
+            "head": np.zeros(jit.H_CELLS, dtype=np.int64), "dice": np.zeros(1, dtype=np.uint64),
             "drift": np.zeros((1, 1)) if detector is None else detector.new_rows(1),
         }  # fmt: skip
 
-    def _desk(self, net: State) -> tuple[NDArray[Any], ...]:
-        """Make room to work on one row: see Work in odl_jit.py."""
+    def _work(self, net: State) -> jit.Work:
+        """Make room to work on one row."""
         (L, u), (C, d) = net["bias"].shape, net["first"].shape
-        return (
-            np.empty(d), np.empty((L, u)), np.empty((L, u)), np.empty((L + 1, C)), np.empty(C), np.empty(L + 1),
-            np.empty((L + 1, max(d, u)), dtype=np.int64), np.empty(L + 1, dtype=np.int64), _seed(),
+        return jit.Work(
+            x=np.empty(d), h=np.empty((L, u)), delta=np.empty((L, u)), p=np.empty((L + 1, C)), mix=np.empty(C),
+            losses=np.empty(L + 1), live=np.empty((L + 1, max(d, u)), dtype=np.int64),
+            lives=np.empty(L + 1, dtype=np.int64), seed=_seed(),
         )  # fmt: skip
 
     def _make_room(self, X: Floats, events: Ints, classes: int) -> None:
@@ -198,13 +200,13 @@ class OnlineDeepLearning(Classifier):
                 room[axis] = (0, C - had)
                 net[name] = np.pad(net[name], room)
         layout = net["layout"]
-        nominal = np.flatnonzero(layout[:, o.WIDTH] >= 0)
+        nominal = np.flatnonzero(layout[:, jit.L_WIDTH] >= 0)
         if len(nominal):
             codes = np.nan_to_num(X[np.ix_(~events[events < 0], nominal)], nan=-1.0).max(axis=0)
-            need = np.minimum(codes.astype(np.int64) + 1, o.MOST_VALUES)
-            if (need > layout[nominal, o.WIDTH]).any():
+            need = np.minimum(codes.astype(np.int64) + 1, jit.MOST_VALUES)
+            if (need > layout[nominal, jit.L_WIDTH]).any():
                 wider = layout.copy()
-                wider[nominal, o.WIDTH] = np.maximum(need, layout[nominal, o.WIDTH])
+                wider[nominal, jit.L_WIDTH] = np.maximum(need, layout[nominal, jit.L_WIDTH])
                 self._widen(_with_starts(wider))
 
     def _widen(self, layout: Ints) -> None:
@@ -217,7 +219,7 @@ class OnlineDeepLearning(Classifier):
         for name in ("hidden", "bias", "theta", "shift", "alpha", "head", "dice", "drift"):
             net[name] = old[name]
         net["inputs"][at], net["stats"][at], net["first"][:, at] = old["inputs"], old["stats"], old["first"]
-        draw_network(net["inputs"], net["hidden"], layout, old["layout"], net["dice"], _seed())
+        jit.draw_network(net["inputs"], net["hidden"], layout, old["layout"], net["dice"], _seed())
         self._net = net
 
     def _check(self, net: State, schema: Schema) -> None:
@@ -225,12 +227,16 @@ class OnlineDeepLearning(Classifier):
         layout, head = net["layout"], net["head"]
         if layout.dtype != np.int64 or layout.shape != (schema.n_features, 2):
             raise ValueError("its table 'layout' has another type or shape")
-        if head.dtype != np.int64 or head.shape != (o.HEAD,) or not 0 <= head[o.CLASSES] <= net["first"].shape[0]:
+        if (
+            head.dtype != np.int64
+            or head.shape != (jit.H_CELLS,)
+            or not 0 <= head[jit.H_CLASSES] <= net["first"].shape[0]
+        ):
             raise ValueError("its table 'head' has another type or shape, or holds what no network could")
-        widths = layout[:, o.WIDTH]
-        least = _lay_out(schema, np.zeros((0, 2), dtype=np.int64))[:, o.WIDTH]
-        sound = ((widths == -1) == (least == -1)) & (widths >= least) & (widths <= o.MOST_VALUES)
-        if not sound.all() or not np.array_equal(layout, _with_starts(layout.copy())):
+        widths = layout[:, jit.L_WIDTH]
+        least = _lay_out(schema, np.zeros((0, 2), dtype=np.int64))[:, jit.L_WIDTH]
+        valid = ((widths == -1) == (least == -1)) & (widths >= least) & (widths <= jit.MOST_VALUES)
+        if not valid.all() or not np.array_equal(layout, _with_starts(layout.copy())):
             raise ValueError("its table 'layout' does not fit its schema")
         for name, table in self._blank(layout, net["first"].shape[0]).items():
             given = net[name]
@@ -241,9 +247,9 @@ class OnlineDeepLearning(Classifier):
         alpha, stats, shut = net["alpha"], net["stats"], 0 if self.input_classifier else 1
         if (alpha < 0.0).any() or abs(alpha.sum() - 1.0) > 1e-9 or alpha[:shut].any():
             raise ValueError("its table 'alpha' holds what no network could")
-        if (stats[:, [o.COUNT, o.SQUARES]] < 0.0).any():
+        if (stats[:, [jit.S_COUNT, jit.S_SQUARES]] < 0.0).any():
             raise ValueError("its table 'stats' holds what no network could")
-        if (head < 0).any() or head[o.RECOVERIES] > o.MOST_RECOVERIES or head[o.SINCE] > o.BOOSTED_ROWS:
+        if (head < 0).any() or head[jit.H_RECOVERIES] > jit.MOST_RECOVERIES or head[jit.H_SINCE] > jit.BOOSTED_ROWS:
             raise ValueError("its table 'head' holds what no network could")
         detector = make_detector("drift", self.drift)
         if detector is not None and not detector.fits(net["drift"]):
@@ -264,13 +270,13 @@ def _evenly(layers: int, input_classifier: bool) -> Floats:
 
 def _width(layout: Ints) -> int:
     """How many columns of input a layout has."""
-    return int(np.where(layout[:, o.WIDTH] < 0, 1, layout[:, o.WIDTH]).sum())
+    return int(np.where(layout[:, jit.L_WIDTH] < 0, 1, layout[:, jit.L_WIDTH]).sum())
 
 
 def _with_starts(layout: Ints) -> Ints:
     """Set where each feature begins: one after the other."""
-    wide = np.where(layout[:, o.WIDTH] < 0, 1, layout[:, o.WIDTH])
-    layout[:, o.START] = np.cumsum(wide) - wide
+    wide = np.where(layout[:, jit.L_WIDTH] < 0, 1, layout[:, jit.L_WIDTH])
+    layout[:, jit.L_START] = np.cumsum(wide) - wide
     return layout
 
 
@@ -278,8 +284,8 @@ def _lay_out(schema: Schema, before: Ints) -> Ints:
     """Give each feature its columns: one for a number, one for each value; never fewer than ``before``."""
     layout = np.zeros((schema.n_features, 2), dtype=np.int64)
     nominal = np.array([f.nominal for f in schema.features], dtype=bool)
-    layout[:, o.WIDTH] = np.where(nominal, np.minimum(schema.cardinalities, o.MOST_VALUES), -1)
-    layout[: len(before), o.WIDTH] = np.maximum(layout[: len(before), o.WIDTH], before[:, o.WIDTH])
+    layout[:, jit.L_WIDTH] = np.where(nominal, np.minimum(schema.cardinalities, jit.MOST_VALUES), -1)
+    layout[: len(before), jit.L_WIDTH] = np.maximum(layout[: len(before), jit.L_WIDTH], before[:, jit.L_WIDTH])
     return _with_starts(layout)
 
 
@@ -287,6 +293,6 @@ def _places(before: Ints, layout: Ints) -> Ints:
     """Where the columns of ``before`` lie in ``layout``."""
     parts = [
         np.arange(start, start + (1 if width < 0 else width))
-        for start, width in zip(layout[: len(before), o.START], before[:, o.WIDTH], strict=True)
+        for start, width in zip(layout[: len(before), jit.L_START], before[:, jit.L_WIDTH], strict=True)
     ]
     return np.concatenate([np.zeros(0, dtype=np.int64), *parts])
