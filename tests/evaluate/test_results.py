@@ -145,9 +145,8 @@ def test_no_line_is_wider_than_a_terminal():
     assert max(map(len, str(result).splitlines())) <= 80
 
 
-def test_a_learner_that_only_counts_its_replacements(monkeypatch):
+def test_a_result_says_when_members_were_replaced(monkeypatch):
     X, y, _ = rows(60)
-    monkeypatch.setattr(Moving, "replacements", [0, 2, 1], raising=False)  # as bagged neighbours do
     assert prequential(TinyStream(X, y), Moving()).replaced == []
-    monkeypatch.setattr(Moving, "replacements", [(20, 1), (40, 0)])
+    monkeypatch.setattr(Moving, "replacements", [(20, 1), (40, 0)], raising=False)
     assert prequential(TinyStream(X, y), Moving()).replaced == [[20, 1], [40, 0]]

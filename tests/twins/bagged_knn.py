@@ -14,7 +14,7 @@ class PlainBag:
         self.dice = seeded(seed, size)
         self.rows: list[tuple[np.ndarray, int, set[int]]] = []
         self.detectors = [ADWIN(delta=delta) for _ in range(size)]
-        self.counts = [0] * size
+        self.learned, self.replaced = 0, []
         self.classes = 0
 
     def answers(self, x: np.ndarray) -> np.ndarray:
@@ -37,6 +37,7 @@ class PlainBag:
         return found
 
     def learn(self, x: np.ndarray, y: int) -> None:
+        self.learned += 1
         answers = self.answers(x)
         said = answers.argmax(axis=1) if self.classes else np.zeros(self.size)
         draw = getattr(poisson, "py_func", poisson)
@@ -48,6 +49,6 @@ class PlainBag:
         if any(drifts):
             worst = int(np.argmax([d.estimate for d in self.detectors]))
             self.detectors[worst] = ADWIN(delta=self.delta)
-            self.counts[worst] += 1
+            self.replaced.append((self.learned, worst))
             for _, _, having in self.rows:
                 having.discard(worst)

@@ -13,6 +13,7 @@ class PlainBagging:
         self.size, self.p, self.rate, self.draws, self.seed = size, p, rate, draws, seed
         self.delta, self.knn = delta, knn
         self.generation = [0] * size
+        self.learned, self.replaced = 0, []
         self.dice = seeded(seed, size)
         self.members = [WindowKNN(**knn) for _ in range(size)]
         self.detectors = [ADWIN(delta=delta) for _ in range(size)]
@@ -36,6 +37,7 @@ class PlainBagging:
         return {c: float(np.mean([a.get(c, 0.0) for a in found])) for c in self.known}
 
     def learn(self, x: np.ndarray, y: int) -> None:
+        self.learned += 1
         errors = []
         for answer in self.answers(x):
             shares = [answer.get(c, 0.0) for c in self.known]
@@ -55,6 +57,7 @@ class PlainBagging:
         if drift:
             worst = int(np.argmax([d.estimate for d in self.detectors]))
             self.generation[worst] += 1
+            self.replaced.append((self.learned, worst))
             self.members[worst] = WindowKNN(**self.knn)
             self.detectors[worst] = ADWIN(delta=self.delta)
 

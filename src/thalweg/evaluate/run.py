@@ -281,7 +281,7 @@ class Run:
 
     def _replaced(self) -> list[list[int]]:
         """When members were replaced: a learner counts the rows it learned, which may be fewer than those it met."""
-        found = [r for r in getattr(self.learner, "replacements", ()) if isinstance(r, tuple)]  # some only count them
+        found = list(getattr(self.learner, "replacements", ()))
         if not found:
             return []
         learned, members = np.array(found).T

@@ -195,8 +195,8 @@ def test_bagging_with_own_matrices_is_the_plain_one(draws):
         expected = list(plain.predict(X[i]).values())
         np.testing.assert_allclose(got[i, : len(expected)], expected, atol=1e-12)
         plain.learn(X[i], int(y[i]))
-    assert learner.replacements == plain.generation
-    assert sum(plain.generation) >= 2
+    assert learner.replacements == plain.replaced
+    assert len(plain.replaced) >= 2
 
 
 @pytest.mark.parametrize("rate", [6.0, 0.7])
@@ -209,8 +209,8 @@ def test_bagging_in_one_window_is_the_plain_one(rate):
         expected = plain.answers(X[i]).mean(axis=0)
         np.testing.assert_allclose(got[i, : len(expected)], expected, atol=1e-12)
         plain.learn(X[i], int(y[i]))
-    assert learner.replacements == plain.counts
-    assert sum(plain.counts) >= 2
+    assert learner.replacements == plain.replaced
+    assert len(plain.replaced) >= 2
 
 
 def test_own_matrices_help():
@@ -225,7 +225,7 @@ def test_own_matrices_help():
 def test_without_a_detector_nobody_is_replaced():
     chunk = text(500)
     learner = CompressedBagging(size=2, p=5, drift=None).partial_fit(chunk.X, 1 - chunk.y).partial_fit(chunk.X, chunk.y)
-    assert learner.replacements == [0, 0]
+    assert learner.replacements == []
 
 
 @pytest.mark.parametrize(
@@ -249,3 +249,20 @@ def test_without_a_detector_nobody_is_replaced():
 def test_bad_parameters_get_a_sentence(make, said):
     with pytest.raises((ValueError, TypeError), match=said):
         make()
+
+
+@pytest.mark.parametrize("make", [BaggedKNN, CompressedBagging, CompressedBaggedKNN])
+def test_times_of_replacements_are_kept_and_what_no_ensemble_could_have_is_refused(make):
+    X, y = changing(900, 12)
+    learner = make(size=3, k=3, window=60, rate=1.0, drift=ADWIN(delta=0.2), seed=7)
+    learner.partial_fit(X, y)
+    assert learner.replacements
+    assert all(0 < row <= 900 and 0 <= member < 3 for row, member in learner.replacements)
+    state = learner.state()
+    twin = make(**learner.get_params())
+    twin.restore(state)
+    assert twin.replacements == learner.replacements
+    name = next(n for n in state if n.endswith("replaced"))
+    for wrong in (state[name] + 1000, state[name].astype(np.float64), state[name][:1]):
+        with pytest.raises(ValueError, match="replaced"):
+            make(**learner.get_params()).restore(state | {name: wrong})

@@ -14,6 +14,7 @@ from thalweg.detectors.by_name import make_detector
 from thalweg.detectors.detector import Detector
 from thalweg.jit.random import seeded
 from thalweg.learners.compressed import csb_knn_jit as jit
+from thalweg.learners.windows import replaced
 from thalweg.learners.windows.knn import NEIGHBOURS, WindowKNN
 from thalweg.projections.by_name import make_projection
 from thalweg.projections.projection import Projection
@@ -47,7 +48,7 @@ class CompressedBagging(Classifier):
     sparse = True
     bounded = True
 
-    __slots__ = ("_counts", "_detectors", "_dice", "_kind", "_members", "_projections")
+    __slots__ = ("_counts", "_detectors", "_dice", "_kind", "_learned", "_members", "_projections", "_replaced")
 
     def __init__(
         self,
@@ -95,9 +96,9 @@ class CompressedBagging(Classifier):
     # -- looking at it ------------------------------------------------------------------------------------------------
 
     @property
-    def replacements(self) -> list[int]:
-        """How often each member was replaced so far."""
-        return [int(n) for n in self._counts] if self._started else [0] * int(self.size)
+    def replacements(self) -> list[tuple[int, int]]:
+        """When members were replaced: (rows learned by then, member), in order; the latest 18 of each member."""
+        return replaced.replacements(self._replaced) if self._started else []
 
     def memory(self) -> dict[str, int]:
         """Bytes of the members, of their projections, and of the detectors."""
@@ -119,7 +120,8 @@ class CompressedBagging(Classifier):
     def _start(self, schema: Schema) -> None:
         size = int(self.size)
         self._kind = make_detector("drift", self.drift)
-        self._counts = np.zeros(size, dtype=np.int64)
+        self._counts, self._learned = np.zeros(size, dtype=np.int64), np.zeros(1, dtype=np.int64)
+        self._replaced = replaced.new_times(size)
         self._dice = seeded(self.seed, size)
         self._detectors = np.zeros((0, 0)) if self._kind is None else self._kind.new_rows(size)
         self._projections = [self._new_projection(i, 0) for i in range(size)]
@@ -171,11 +173,12 @@ class CompressedBagging(Classifier):
             shown = jit.watch(self._detectors, code, rules, errors, 0)
             while shown <= len(learned):
                 i = int(jit.find_worst(self._detectors, code))
-                self._replace(i)
+                self._replace(i, int(self._learned[0]) + shown)
                 seen[i] = self._seen(self._projections[i], X, steps.rows)
                 play(i, shown)
                 errors[i, shown:] = answers[i, learned[shown:]].argmax(axis=1) != truth[shown:]
                 shown = jit.watch(self._detectors, code, rules, errors, shown)
+        self._learned[0] += len(learned)
         if len(steps.asked):
             out[steps.rows[steps.asked]] = answers[:, steps.asked, : out.shape[1]].mean(axis=0)
 
@@ -185,6 +188,7 @@ class CompressedBagging(Classifier):
 
     def _tables(self) -> State:
         tables = {"counts": self._counts, "dice": self._dice, "detectors": self._detectors}
+        tables |= {"learned": self._learned, "replaced": self._replaced}
         tables |= {f"projection.{name}": table for name, table in self._projections[0].tables().items()}
         for i, member in enumerate(self._members):
             tables |= prefixed(f"{i}", member._tables())
@@ -201,6 +205,7 @@ class CompressedBagging(Classifier):
             kind is not None and (len(detectors) != size or not kind.fits(detectors))
         ):
             raise ValueError("its table 'detectors' holds what no ensemble could")
+        times, learned = replaced.checked(tables.get("replaced"), tables.get("learned"), size)
         drawn = under("projection", tables)
         projections = []
         for i in range(size):
@@ -214,6 +219,7 @@ class CompressedBagging(Classifier):
                 raise KeyError(f"tables of member {i}")
             members[-1]._settle(self._labels, Schema.numeric(projections[0].dimension), own)
         self._counts, self._dice, self._detectors, self._kind = counts, dice, detectors, kind
+        self._learned, self._replaced = learned, times
         self._projections, self._members = projections, members
 
     # -- inside -------------------------------------------------------------------------------------------------------
@@ -241,10 +247,11 @@ class CompressedBagging(Classifier):
         projection.project(X, rows, out)
         return out
 
-    def _replace(self, i: int) -> None:
-        """Let member i start anew."""
+    def _replace(self, i: int, now: int) -> None:
+        """Let member i start again, after so many learned rows."""
         assert self._schema is not None
         assert self._kind is not None
+        self._replaced[i, self._counts[i] % replaced.KEPT] = now
         self._counts[i] += 1
         self._members[i] = self._fresh_member()
         self._detectors[i] = self._kind.new_rows(1)[0]

@@ -287,10 +287,12 @@ class CompressedBaggedKNN(RandomlyProjected):
         )  # fmt: skip
 
     @property
-    def replacements(self) -> list[int]:
-        """How often each member was replaced so far."""
-        inner: Any = self._inner if self._started else self._make_learner()
-        return list(inner.replacements)
+    def replacements(self) -> list[tuple[int, int]]:
+        """When members were replaced: (rows learned by then, member), in order; the latest 18 of each member."""
+        if not self._started:
+            return []
+        assert isinstance(self._inner, BaggedKNN)
+        return self._inner.replacements
 
     def _make_learner(self) -> Classifier:
         return BaggedKNN(**self._some((*NEIGHBOURS, "size", "rate", "drift", "seed")))

@@ -13,11 +13,12 @@ from thalweg.detectors.detector import Detector
 from thalweg.jit.compile import plain
 from thalweg.jit.random import seeded
 from thalweg.learners.windows import bagged_jit as jit
+from thalweg.learners.windows import replaced
 from thalweg.learners.windows.knn import NEIGHBOURS, WindowKNN
 
 MOST = 64
 """Members: a bit each."""
-_OWN = ("held", "dice", "detectors", "counts")
+_OWN = ("held", "dice", "detectors", "counts", "learned", "replaced")
 
 
 @final
@@ -79,9 +80,9 @@ class BaggedKNN(Classifier):
         self._new_window()
 
     @property
-    def replacements(self) -> list[int]:
-        """How often each member was replaced so far."""
-        return [int(n) for n in self._bag["counts"]] if self._started else [0] * int(self.size)
+    def replacements(self) -> list[tuple[int, int]]:
+        """When members were replaced: (rows learned by then, member), in order; the latest 18 of each member."""
+        return replaced.replacements(self._bag["replaced"]) if self._started else []
 
     # -- what a learner writes ----------------------------------------------------------------------------------------
 
@@ -91,7 +92,8 @@ class BaggedKNN(Classifier):
         bag = {
             "held": np.zeros(len(knn._window.codes), dtype=np.uint64), "dice": seeded(self.seed, size),
             "detectors": np.zeros((0, 0)) if detector is None else detector.new_rows(size),
-            "counts": np.zeros(size, dtype=np.int64),
+            "counts": np.zeros(size, dtype=np.int64), "learned": np.zeros(1, dtype=np.int64),
+            "replaced": replaced.new_times(size),
         }  # fmt: skip
         self._take(knn, bag)
 
@@ -111,7 +113,8 @@ class BaggedKNN(Classifier):
         scratch = scratch._replace(moments=np.empty((len(scratch.moments), jit.Q_BAGGED_COLUMNS), dtype=np.int64))
         members = jit.Bag(
             held=bag["held"], dice=bag["dice"], detectors=bag["detectors"], rules=self._detector_rules,
-            counts=bag["counts"], drawn=np.zeros(len(scratch.slots), dtype=np.uint64),
+            counts=bag["counts"], learned=bag["learned"], replaced=bag["replaced"],
+            drawn=np.zeros(len(scratch.slots), dtype=np.uint64),
             near=np.empty(room, dtype=np.int64), mine=np.empty(room), places=np.empty(room, dtype=np.int64),
             heap=np.empty(min(int(self.k), room) + jit.SPARE),
             answers=np.empty((int(self.size), max(1, out.shape[1]))),
@@ -130,7 +133,8 @@ class BaggedKNN(Classifier):
     def _adopt(self, tables: State, schema: Schema) -> None:
         knn, size, detector = self._new_window(), int(self.size), make_detector("drift", self.drift)
         knn._settle(self._labels, schema, {name: t for name, t in tables.items() if name not in _OWN})
-        held, dice, detectors, counts = (tables[name] for name in _OWN)
+        held, dice, detectors, counts = (tables[name] for name in _OWN[:4])
+        times, learned = replaced.checked(tables.get("replaced"), tables.get("learned"), size)
         if held.shape != knn._window.codes.shape or held.dtype != np.uint64 or (held >> np.uint64(size - 1) > 1).any():
             raise ValueError("its table 'held' holds what no ensemble could")
         if dice.shape != (size,) or dice.dtype != np.uint64:
@@ -139,7 +143,8 @@ class BaggedKNN(Classifier):
             raise ValueError("its table 'counts' holds what no ensemble could")
         if detectors.size if detector is None else len(detectors) != size or not detector.fits(detectors):
             raise ValueError("its table 'detectors' holds what no ensemble could")
-        self._take(knn, {"held": held, "dice": dice, "detectors": detectors, "counts": counts})
+        known = (held, dice, detectors, counts, learned, times)
+        self._take(knn, dict(zip(_OWN, known, strict=True)))
 
     def _new_window(self) -> WindowKNN:
         return WindowKNN(**{name: getattr(self, name) for name in NEIGHBOURS})

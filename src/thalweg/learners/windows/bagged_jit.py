@@ -7,6 +7,8 @@ S members. A row lies in the window once, and is measured once for all.
 | dice      | S     | uint64  | the members' generators                                              |
 | detectors | S × … | float64 | what watches their errors; no rows where nobody is replaced          |
 | counts    | S     | int64   | how often each was replaced                                          |
+| learned   | 1     | int64   | rows learned                                                         |
+| replaced  | S × … | int64   | rows learned at the latest replacements, a ring: see replaced.py     |
 """
 
 import math
@@ -20,6 +22,7 @@ from thalweg.jit.argmax import first_greatest
 from thalweg.jit.compile import called, hot, inlined
 from thalweg.jit.random import poisson
 from thalweg.learners.windows.distances_jit import bring_back, find_nearest, measure_all, vote_of
+from thalweg.learners.windows.replaced import KEPT
 from thalweg.learners.windows.window_jit import (
     Q_COLUMNS,
     Q_HELD,
@@ -60,6 +63,8 @@ class Bag(NamedTuple):
     rules: Floats
     """Of the detectors."""
     counts: Ints
+    learned: Ints
+    replaced: Ints
     drawn: Bits
     """G: which members learn each row of the group."""
     near: Ints
@@ -109,7 +114,8 @@ def play(
                 learn(window, rules, X, r)
             e += 1
         measure_all(window, scratch, rules[R_METRIC], queries, pushed)
-        g = 0
+        g, before = 0, bag.learned[0]
+        bag.learned[0] += pushed
         for q in range(queries):
             while g < moments[q, Q_SEEN]:
                 write_labels(window, scratch, bag, y, w, g)
@@ -124,7 +130,7 @@ def play(
                     p[c] /= len(bag.dice)
             if moments[q, Q_LEARNS] != 0:
                 draw_members(bag, rate, moments[q, Q_SEEN])
-                show_errors(window, bag, code, y[moments[q, Q_ROW]], moments[q, Q_SEEN], moments[q, Q_KNOWN])
+                show_errors(window, bag, code, y[moments[q, Q_ROW]], before, moments[q])
         while g < pushed:
             write_labels(window, scratch, bag, y, w, g)
             g += 1
@@ -147,9 +153,9 @@ def draw_members(bag: Bag, rate: float, g: int) -> None:
 
 
 @called
-def show_errors(window: Window, bag: Bag, code: int, truth: int, g: int, known: int) -> None:
+def show_errors(window: Window, bag: Bag, code: int, truth: int, before: int, moment: Ints) -> None:
     """Show the members' errors to their detectors; at a drift the worst member forgets all, also the row of now."""
-    drift = False
+    g, known, drift = moment[Q_SEEN], moment[Q_KNOWN], False
     for i in range(len(bag.detectors)):
         wrong = 0.0 if first_greatest(bag.answers[i], known) == truth else 1.0
         if feed(code, bag.detectors, i, wrong, bag.rules) == 2:
@@ -161,6 +167,7 @@ def show_errors(window: Window, bag: Bag, code: int, truth: int, g: int, known: 
         if mean_error(code, bag.detectors, i) > mean_error(code, bag.detectors, worst):
             worst = i
     forget(code, bag.detectors, worst)
+    bag.replaced[worst, bag.counts[worst] % KEPT] = before + g + 1
     bag.counts[worst] += 1
     others = ~(_ONE << np.uint64(worst))
     bag.drawn[g] &= others
