@@ -4,7 +4,7 @@ BIN := .venv/bin
 STAMP := .venv/.installed
 DOCS := .venv/.docs
 
-.PHONY: run test check docs format bench performance golden check-all clean
+.PHONY: run test check docs format bench performance names golden check-all clean
 
 run: .venv/.plots        ## learn a drifting stream: progress, a table, a picture, a page
 	$(BIN)/thalweg demo
@@ -28,6 +28,9 @@ docs: $(DOCS)            ## the documentation, into site/: open site/index.html
 format: $(STAMP)
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
+
+names: $(STAMP)          ## what type checkers know about the public names, from the registry
+	$(BIN)/python -m thalweg.registry.stub
 
 golden: $(STAMP)         ## play every learner, show what differs from tests/golden (WRITE=--write: keep it)
 	cd tests && ../$(BIN)/python -m golden.make $(WRITE)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from thalweg import SEA, Agrawal, ArrayStream, DriftStream, FeatureDrift, MissingValues, cli, describe_stream
+from thalweg import SEA, Agrawal, ArrayStream, DriftStream, FeatureDrift, MissingValues, describe_stream
 from thalweg.core.chunk import Chunk
 from thalweg.core.schema import Feature, Schema
 from thalweg.show import stream_summary
@@ -298,7 +298,7 @@ def test_show_writes_a_file(run, tmp_path):
 
 
 def test_a_file_is_read_to_its_end_by_show_and_by_run(run, tmp_path, monkeypatch):
-    monkeypatch.setattr(cli, "ENDLESS", 100)
+    monkeypatch.setattr("thalweg.cli.shared.ENDLESS", 100)
     path = tmp_path / "long.csv"
     path.write_text("x,class\n" + "1.5,a\n2.5,b\n" * 150, encoding="utf-8")
     out = run("show", path, "--target", "class")[1]

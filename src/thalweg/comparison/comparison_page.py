@@ -10,15 +10,13 @@ from thalweg.comparison.outcome import NO_RANKING, Comparison, speed, typical_sp
 from thalweg.comparison.ranking import Ranking, p_text
 from thalweg.comparison.significance import Interval
 from thalweg.evaluate.result import Result
-from thalweg.registry import METRICS
+from thalweg.registry import METRICS, metric_of
 from thalweg.show import document as part
 from thalweg.show import plots
 from thalweg.show.comparison_plots import Cost
 from thalweg.show.run_page import PHONE, call, caption, made_with
-from thalweg.show.tables import TITLES, Table, bytes_text, metric_text
+from thalweg.show.tables import Table, bytes_text, metric_text
 
-SHOWN = tuple(m for m in METRICS if m != "balanced_accuracy")
-"""The metrics of a stream's table."""
 MOST_CURVES = 40
 """So many streams are drawn; more would make the page heavy."""
 
@@ -56,7 +54,7 @@ def _opening(found: Comparison) -> Iterator[str]:
         words = "1 run failed, and counts" if n == 1 else f"{n} runs failed, and count"
         yield f'<div class="failed"><p>{words} as the worst of the stream:</p><ul>{told}</ul></div>'
     table = found.table()
-    name = TITLES[found.metric]
+    name = metric_of(found.metric).title
     title = f"{name[0].upper()}{name[1:]} of each learner on each stream{unit(found.metric)}"
     spread = "; mean ± standard deviation over the seeds" if len({c.seed for c in found.cells}) > 1 else ""
     shown = Table(table.head, table.rows, title=title, notes=[f"Bold: the best of its stream{spread}."])
@@ -99,14 +97,14 @@ def _ranks(found: Comparison) -> Iterator[str]:
         plots.rank_diagram(ranking), plots.rank_diagram(ranking, width=PHONE),
         f"Mean ranks, 1 is the best. {_reading(ranking)}",
     )  # fmt: skip
-    scale = 100.0 if found.metric in plots.PERCENT else 1.0
+    scale = 100.0 if metric_of(found.metric).percent else 1.0
     rows = [
         (ranking.learners[i], Interval(*(scale * v for v in ranking.interval(i, ranking.reference))))
         for i in ranking.order
         if i != ranking.reference and math.isfinite(ranking.interval(i, ranking.reference).mean)
     ]
     if rows:
-        what = f"{'Points of ' if scale == 100.0 else ''}{TITLES[found.metric]}"
+        what = f"{'Points of ' if scale == 100.0 else ''}{metric_of(found.metric).title}"
         yield part.figure(
             plots.intervals(rows, title=what), plots.intervals(rows, title=what, width=PHONE),
             f"Difference to {ranking.learners[ranking.reference]}: means over the streams with 95 % intervals, "
@@ -192,17 +190,19 @@ def _streams(found: Comparison) -> Iterator[str]:
 
 def _stream_table(runs: dict[str, list[Result]], stream: str) -> Table:
     rows = []
+    found = [r.final for of in runs.values() for r in of]
+    shown = [m for m in METRICS if m != "balanced_accuracy" and all(m in final for final in found)]
     for name, of in runs.items():
         if not of:
-            rows.append((name, "failed", *[""] * (len(SHOWN) + 1)))
+            rows.append((name, "failed", *[""] * (len(shown) + 1)))
             continue
-        means = [fmean(r.final[m] for r in of) for m in SHOWN]
+        means = [fmean(r.final[m] for r in of) for m in shown]
         speeds, state = fmean(map(speed, of)), round(fmean(r.state_bytes for r in of))
-        texts = [metric_text(m, v) for m, v in zip(SHOWN, means, strict=True)]
+        texts = [metric_text(m, v) for m, v in zip(shown, means, strict=True)]
         rows.append((name, *texts, f"{speeds:,.0f}" if speeds == speeds else "–", bytes_text(state)))
     counts = sorted({r.rows for of in runs.values() for r in of})
     title = f"{stream}, {', '.join(f'{n:,}' for n in counts)} rows"
-    return Table(("learner", *(TITLES[m] for m in SHOWN), "rows per CPU s", "state"), rows, title=title)
+    return Table(("learner", *(metric_of(m).title for m in shown), "rows per CPU s", "state"), rows, title=title)
 
 
 def _making(found: Comparison) -> Iterator[str]:

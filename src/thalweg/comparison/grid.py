@@ -12,8 +12,15 @@ from thalweg.comparison.store import Store
 from thalweg.comparison.workers import Event, run_cells
 from thalweg.core import params
 from thalweg.core.names import parse
-from thalweg.registry import METRICS
-from thalweg.registry.typed import is_file, learner_takes_seed, make_learner, open_stream, stream_takes_seed
+from thalweg.registry import METRICS, check_importable
+from thalweg.registry.typed import (
+    is_file,
+    learner_takes_seed,
+    make_learner,
+    open_stream,
+    split_budget,
+    stream_takes_seed,
+)
 
 CELLS = "cells.sqlite"
 """The file of finished cells, in the folder of a comparison."""
@@ -60,6 +67,7 @@ def compare(
         if value is not None or what == "jobs":
             params.whole(what, value, least=least)
     params.choice("metric", metric, METRICS)
+    check_importable("metric", metric)
     params.flag("fresh", fresh)
     control = _control(control, named)
     cells = [
@@ -76,7 +84,8 @@ def compare(
     with Store(_file(folder)) as store:
         if fresh:
             store.forget(cells)
-        for cell, result in store.get(cells).items():
+        kept = {cell: result for cell, result in store.get(cells).items() if metric in result.final}
+        for cell, result in kept.items():
             results[cell] = result
             tell(Event(cell, "finished", rows=result.rows, result=result, kept=True))
         for event in run_cells([c for c in cells if c not in results], jobs):
@@ -99,6 +108,7 @@ def _learners(given: Any) -> dict[str, str]:
         raise ValueError("learners must name at least one learner, got none")
     for text in named.values():
         make_learner(text)
+        check_importable("learner", parse(split_budget(text)[0])[0])
     specs = [canonical(text) for text in named.values()]
     count = len(named) if isinstance(given, Mapping) else len(given)
     if len(set(specs)) < count:
@@ -116,6 +126,8 @@ def _streams(given: Any, target: str | None) -> list[str]:
             raise ValueError(f"on must name streams that can be read again and again, got {text!r}")
         if not _is_data(text):
             open_stream(text, target=target if is_file(text) else None)
+        if not is_file(text):
+            check_importable("stream", parse(text)[0])
     return streams
 
 

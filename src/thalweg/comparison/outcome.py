@@ -17,10 +17,9 @@ from thalweg.comparison.ranking import Ranking
 from thalweg.comparison.significance import Floats
 from thalweg.core.params import choice
 from thalweg.evaluate.result import Result
-from thalweg.registry import METRICS
-from thalweg.show.tables import TITLES, Table, Tabled, bytes_text, equal_decimals, metric_text
+from thalweg.registry import METRICS, metric_of
+from thalweg.show.tables import Table, Tabled, bytes_text, equal_decimals, metric_text
 
-LOWER_IS_BETTER = ("log_loss",)
 NO_RANKING = "Ranks and tests need at least two learners and two streams."
 
 
@@ -86,7 +85,7 @@ class Comparison(Tabled):
         metric = metric or self.metric
         if len(self.learners) < 2 or len(self.streams) < 2:
             return None
-        higher = metric not in LOWER_IS_BETTER
+        higher = not metric_of(metric).lower_is_better
         return Ranking(list(self.learners), self.scores(metric), higher_is_better=higher, control=self.control)
 
     # -- tables -------------------------------------------------------------------------------------------------------
@@ -100,7 +99,7 @@ class Comparison(Tabled):
         if ranking is not None:
             means = [_bare(metric, float(np.mean(column))) for column in scores.T]
             rows += [("mean", *means), ("average rank", *(f"{rank:.2f}" for rank in ranking.ranks))]
-        notes = [f"{TITLES[metric]}{unit(metric)}; * the best of its stream" + self._spread_note()]
+        notes = [f"{metric_of(metric).title}{unit(metric)}; * the best of its stream" + self._spread_note()]
         notes += [f"failed: {c.learner} on {c.stream}, seed {c.seed}: {why}" for c, why in self.failures.items()]
         return Table(("stream", *self.learners), rows, title="Comparison", notes=notes)
 
@@ -108,7 +107,7 @@ class Comparison(Tabled):
         return "; mean ± standard deviation over the seeds" if len({c.seed for c in self.cells}) > 1 else ""
 
     def _cells(self, stream: str, metric: str, row: Floats) -> list[str]:
-        signed = row if metric in LOWER_IS_BETTER else -row
+        signed = row if metric_of(metric).lower_is_better else -row
         best = np.nanmin(signed) if np.isfinite(signed).any() else math.nan
         texts = []
         for learner, value, loss in zip(self.learners, row, signed, strict=True):
@@ -205,7 +204,7 @@ def typical_speed(runs: Sequence[Result]) -> float:
 
 def unit(metric: str) -> str:
     """Say in what a table gives a metric."""
-    return " in per cent" if "%" in metric_text(metric, 0.5) else ""
+    return " in per cent" if metric_of(metric).percent else ""
 
 
 def _bare(metric: str, value: float) -> str:

@@ -10,6 +10,7 @@ import sys
 import time
 from typing import Any
 
+from thalweg import registry
 from thalweg.comparison.cell import Cell
 from thalweg.evaluate.prequential import Progress
 
@@ -22,6 +23,7 @@ def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the one who started us; it ends us
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)  # whatever prints does not mix with the answers
+    registry.adopt(json.loads(sys.argv[1]) if len(sys.argv) > 1 else ())
 
     def tell(**answer: Any) -> None:
         answers.write(json.dumps(answer) + "\n")

@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, final
 
+from thalweg import registry
 from thalweg.comparison.cell import Cell
 from thalweg.evaluate.result import Result
 
@@ -85,10 +86,13 @@ class _Worker:
     """One process, and a thread that puts what it says into the inbox."""
 
     def __init__(self, inbox: "queue.SimpleQueue[tuple[_Worker, str | None]]") -> None:
+        registered = registry.shared()
         path = os.pathsep.join([str(_SOURCES), *filter(None, [os.environ.get("PYTHONPATH")])])
+        if registered:  # they are found where this process finds them
+            path = os.pathsep.join([path, *(os.path.abspath(folder) for folder in sys.path)])
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115
         self._process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "thalweg.comparison.worker"],
+            [sys.executable, "-P", "-m", "thalweg.comparison.worker", json.dumps(registered)],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._errors, text=True, encoding="utf-8",
             env={**os.environ, **dict.fromkeys(ONE_THREAD, "1"), "PYTHONPATH": path},
         )  # fmt: skip

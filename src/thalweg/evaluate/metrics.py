@@ -3,7 +3,8 @@
 They never see the learner, so a stored log of predictions can be scored again, with other metrics or another window.
 """
 
-from collections.abc import Mapping
+import math
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Literal, final
 
 import numpy as np
@@ -11,15 +12,12 @@ from numpy.typing import NDArray
 
 from thalweg.core import door, params
 from thalweg.core.protocols import State
-from thalweg.evaluate.metrics_jit import SCORES, first_bad, gather, measure, outranks, update
+from thalweg.evaluate.counts import Window, count
+from thalweg.evaluate.metrics_jit import SCORES, first_bad, gather, update
 from thalweg.registry import METRICS
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-
-NAMES = tuple(METRICS)[:-1]
-"""The metrics that come from counts and sums, in the order of the compiled routine; ``auc`` needs the scores."""
-
 
 _MOST = 10_000_000  # rows in a window
 _MOST_CLASSES = 100_000
@@ -43,7 +41,7 @@ class Metrics:
     (0.8, 1.0)
     """
 
-    __slots__ = ("_confusion", "_counts", "_marks", "_ring", "_sums", "compat", "window")
+    __slots__ = ("_confusion", "_counts", "_functions", "_marks", "_ring", "_sums", "compat", "window")
 
     def __init__(self, *, window: int = 1000, compat: Literal["moa"] | None = None) -> None:
         params.whole("window", window, least=1)
@@ -53,6 +51,7 @@ class Metrics:
             params.choice("compat", compat, ("moa",))
         self.window = int(window)
         self.compat = compat
+        self._functions: dict[str, tuple[Callable[[Any], float], bool]] = {}
         self.reset()
 
     def reset(self) -> None:
@@ -121,43 +120,40 @@ class Metrics:
         """Share of the rows without a prediction; NaN before the first row."""
         return float(self._confusion[:, 0].sum() / self._sums[0]) if self._sums[0] > 0.0 else float("nan")
 
-    def cumulative(self) -> dict[str, float]:
-        """Give every metric over all rows but ``auc``, which only a window can have."""
-        return _measure(self._confusion, self._sums)
+    def cumulative(self, names: Iterable[str] | None = None) -> dict[str, float]:
+        """Give metrics over all rows. names: which; None: all but those, such as ``auc``, that need a window."""
+        if names is None:
+            names = (name for name, entry in METRICS.items() if not entry.windowed)
+        return self._measure(names, self._confusion, self._sums)
 
-    def windowed(self, *, auc: bool = True) -> dict[str, float]:
-        """Give every metric over the window. auc: also the one that has to sort the scores."""
+    def windowed(self, names: Iterable[str] | None = None) -> dict[str, float]:
+        """Give metrics over the window; names: which; None: all."""
         confusion, sums = np.zeros_like(self._confusion), np.zeros(4)
         gather(self._ring, int(self._marks[0]), confusion, sums)
-        values = _measure(confusion, sums)
-        if auc:
-            values["auc"] = self.auc()
-        return values
+        return self._measure(METRICS if names is None else names, confusion, sums)
 
     def auc(self) -> float:
-        """Area under the ROC curve over the window; NaN unless two classes occur in it.
+        """Give the area under the ROC curve over the window; see ``counts.auc``."""
+        return self.windowed(["auc"])["auc"]
 
-        With more than two classes known: the mean over all pairs of classes in the window of
-        A(i, j) = (A(i|j) + A(j|i)) / 2, where A(i|j) is the chance that a row of class i has a higher score for i
-        than a row of class j, ties counting half (Hand & Till 2001, over a sliding window). Random scores give 0.5.
-        """
-        n, known = min(int(self._marks[0]), self.window), len(self._counts)
-        y = self._ring[:n, 0].astype(np.int64)
-        w = self._ring[:n, 2].copy()
-        present = np.bincount(y, weights=w, minlength=known)
-        if np.count_nonzero(present) < 2:
-            return float("nan")
-        wins = np.zeros((known, known))
-        below, equal = np.zeros(known), np.zeros(known)
-        for c in np.flatnonzero(present).tolist() if known > 2 else (1,):
-            scores = self._ring[:n, SCORES + c].copy()
-            outranks(np.argsort(scores, kind="stable"), scores, y, w, c, below, equal, wins[c])
-        if known == 2:
-            return float(wins[1, 0] / (present[0] * present[1]))
-        i, j = np.triu_indices(known, 1)
-        both = present[i] * present[j]
-        i, j, both = i[both > 0.0], j[both > 0.0], both[both > 0.0]
-        return float(np.mean((wins[i, j] + wins[j, i]) / (2.0 * both)))
+    def _measure(self, names: Iterable[str], confusion: Floats, sums: Floats) -> dict[str, float]:
+        if sums[0] <= 0.0:
+            return dict.fromkeys(names, math.nan)
+        counts = count(confusion, sums)
+        window = Window(self._ring[: min(int(self._marks[0]), self.window)])
+        values = {}
+        for name in names:
+            if name not in self._functions:
+                self._functions[name] = METRICS[name].cls, METRICS[name].windowed
+            metric, windowed = self._functions[name]
+            try:
+                values[name] = float(metric(window if windowed else counts))
+            except ZeroDivisionError:
+                values[name] = math.nan
+            except Exception as error:
+                error.add_note(f"in the metric {name!r}")
+                raise
+        return values
 
     # -- state --------------------------------------------------------------------------------------------------------
 
@@ -222,9 +218,3 @@ def _scores(proba: Any) -> Floats:
         return np.ascontiguousarray(array, dtype=np.float64)
     except Exception:
         raise TypeError(f"proba must hold rows of class probabilities, got {params.shown(proba)}") from None
-
-
-def _measure(confusion: Floats, sums: Floats) -> dict[str, float]:
-    values = np.empty(len(NAMES))
-    measure(confusion, sums, values)
-    return dict(zip(NAMES, values.tolist(), strict=True))

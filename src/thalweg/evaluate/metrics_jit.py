@@ -16,7 +16,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from thalweg.jit.compile import compiled, inlined
+from thalweg.jit.compile import compiled
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -24,6 +24,7 @@ Ints = NDArray[np.int64]
 LEAST = 1e-15  # the smallest probability the log-loss believes
 SLACK = -1e-9  # how far below 0 rounding may push a probability
 SCORES = 6  # where the scores start in a row of the ring
+T_RIGHT, T_CHANCE, T_F1, T_NAMED, T_RECALLS, T_PRESENT, T_LOG_RECALLS, T_MISSED, TALLIES = range(9)  # what is tallied
 
 
 @compiled
@@ -114,21 +115,10 @@ def gather(ring: Floats, rows: int, confusion: Floats, sums: Floats) -> None:
             sums[j] += weight * ring[i, 2 + j]
 
 
-@inlined
-def agreement(accuracy: float, chance: float) -> float:
-    """How much of what chance (or a simple rule) left wrong is right: a kappa."""
-    if chance < 1.0:
-        return (accuracy - chance) / (1.0 - chance)
-    return 0.0 if accuracy == chance else math.nan
-
-
 @compiled
-def measure(confusion: Floats, sums: Floats, out: Floats) -> None:
-    """Compute the metrics, in the order of ``metrics.NAMES``, from the counts."""
+def tally(confusion: Floats, sums: Floats, out: Floats) -> None:
+    """Add up, class by class, what the metrics need: the fields of ``counts.Counts`` from ``right`` on."""
     total = sums[0]
-    if total <= 0.0:
-        out[:] = math.nan
-        return
     n = len(confusion)
     right, chance, recalls, logs, f1 = 0.0, 0.0, 0.0, 0.0, 0.0
     present, named = 0, 0
@@ -152,15 +142,14 @@ def measure(confusion: Floats, sums: Floats, out: Floats) -> None:
         if row + column > 0.0:
             named += 1
             f1 += 2.0 * hit / (row + column)
-    accuracy = right / total
-    out[0] = accuracy
-    out[1] = agreement(accuracy, chance)
-    out[2] = agreement(accuracy, sums[3] / total)
-    out[3] = agreement(accuracy, sums[2] / total)
-    out[4] = f1 / named
-    out[5] = 0.0 if missed else math.exp(logs / present)
-    out[6] = recalls / present
-    out[7] = sums[1] / total
+    out[T_RIGHT] = right
+    out[T_CHANCE] = chance
+    out[T_F1] = f1
+    out[T_NAMED] = named
+    out[T_RECALLS] = recalls
+    out[T_PRESENT] = present
+    out[T_LOG_RECALLS] = logs
+    out[T_MISSED] = 1.0 if missed else 0.0
 
 
 @compiled

@@ -46,7 +46,7 @@ def prequential(
     limit: int | None = None,
     every: int = 1000,
     window: int = 1000,
-    metrics: Iterable[str] = tuple(METRICS),
+    metrics: Iterable[str] | None = None,
     delay: int | Literal["time"] = 0,
     seconds: float | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
@@ -63,7 +63,7 @@ def prequential(
     stream: read from where it is. learner: goes on from what it knows, and has learned the rows afterwards.
     limit: stop after so many rows; a stream that never ends (``stream.endless``) needs it, or seconds.
     every: rows between two reports. window: rows of the windowed metrics.
-    metrics: names from ``METRICS``; accuracy and kappa are always there.
+    metrics: names that ``thalweg list`` shows; None: all. accuracy and kappa are always there.
     delay: when a row is learned. 0: at once; n: right after the row n rows later has been predicted; "time": before
     the first row whose time is not before the label_time of this one. Every row is scored on arrival. Rows whose label
     has not come when the run ends are never learned; ``Result.labels_pending`` counts them.
@@ -98,10 +98,10 @@ def prequential(
             f"limit or seconds must be given for a stream that never ends, got neither for {shown(stream)}"
         )
     _check_checkpoint(checkpoint, stream, resume)
-    if not isinstance(metrics, Iterable):
+    if metrics is not None and not isinstance(metrics, Iterable):
         raise TypeError(f"metrics must be names of metrics, got {shown(metrics)}")
-    chosen = (metrics,) if isinstance(metrics, str) else tuple(metrics)
-    for metric in chosen:
+    chosen = None if metrics is None else (metrics,) if isinstance(metrics, str) else tuple(metrics)
+    for metric in chosen or ():
         params.choice("metrics", metric, METRICS)
     for what, text in (("name", name), ("stream_name", stream_name)):
         if text is not None and not isinstance(text, str):
@@ -184,7 +184,7 @@ class _Drive:
     def _tell(self, stage: Literal["compiling", "running"]) -> None:
         if self.on_progress is not None:
             run = self.run
-            accuracy = run.metrics.windowed(auc=False)["accuracy"]
+            accuracy = run.metrics.windowed(["accuracy"])["accuracy"]
             total = _total(run.stream, self.limit)
             self.on_progress(Progress(stage, run.rows, total, run.seconds, accuracy, run.learner.state_bytes))
 

@@ -40,12 +40,13 @@ class Run:
     """A learner on its way through a stream, and what is known about it so far."""
 
     def __init__(
-        self, stream: Stream, learner: Classifier, *, every: int, window: int, metrics: tuple[str, ...],
+        self, stream: Stream, learner: Classifier, *, every: int, window: int, metrics: tuple[str, ...] | None,
         delay: int | str, compat: Literal["moa"] | None, name: str | None, stream_name: str | None,
     ) -> None:  # fmt: skip
         self.stream, self.learner = stream, learner
         self.every, self.window, self.delay = every, window, delay
-        self.names = tuple(m for m in METRICS if m in metrics or m in ("accuracy", "kappa"))
+        self.names = tuple(m for m in METRICS if metrics is None or m in metrics or m in ("accuracy", "kappa"))
+        self.whole = tuple(name for name in self.names if not METRICS[name].windowed)
         self.name, self.stream_name = name or type(learner).__name__, stream_name or name_of(stream)
         self.metrics = Metrics(window=window, compat=compat)
         self.pending = Pending(delay) if delay else None
@@ -109,7 +110,7 @@ class Run:
                 twin.play(few.X, few.y, np.concatenate([np.arange(n), ~np.arange(n)]))
             scratch = Metrics(window=n)
             scratch.update(np.zeros(n, dtype=np.int64), proba)
-            scratch.cumulative(), scratch.windowed()
+            scratch.cumulative(self.whole), scratch.windowed(self.names)
 
     def step(self, chunk: Chunk) -> None:
         """Predict, learn and score the next rows, and report if it is time."""
@@ -216,15 +217,14 @@ class Run:
 
     @property
     def _column_names(self) -> list[str]:
-        whole = [name for name in self.names if name != "auc"]
-        return ["rows", *whole, *(f"window_{n}" for n in self.names), "seconds", "cpu_seconds", *WHOLE[1:]]
+        return ["rows", *self.whole, *(f"window_{n}" for n in self.names), "seconds", "cpu_seconds", *WHOLE[1:]]
 
     def _report(self) -> list[float]:
-        cumulative, windowed = self.metrics.cumulative(), self.metrics.windowed(auc="auc" in self.names)
+        cumulative, windowed = self.metrics.cumulative(self.whole), self.metrics.windowed(self.names)
         return [
             self.rows,
-            *(cumulative[name] for name in self.names if name != "auc"),
-            *(windowed[name] for name in self.names),
+            *cumulative.values(),
+            *windowed.values(),
             self.seconds,
             self.cpu_seconds,
             self.learner.state_bytes,
@@ -243,7 +243,7 @@ class Run:
         if self.rows % self.every:
             reports.append(self._report())
         columns = np.array(reports, dtype=np.float64).reshape(-1, len(self._column_names)).T
-        cumulative, recent = self.metrics.cumulative(), self.metrics.windowed(auc="auc" in self.names)
+        cumulative, recent = self.metrics.cumulative(self.whole), self.metrics.windowed(self.names)
         size = self.learner.state_bytes
         classes = [] if self.labels is None else [plain(v) for v in self.labels.values]
         confusion = np.zeros((len(classes), len(classes)))
@@ -256,8 +256,8 @@ class Run:
             params={k: plain(v) for k, v in self.learner.get_params().items()},
             stream=self.stream_name,
             rows=self.rows,
-            final={name: (recent if name == "auc" else cumulative)[name] for name in self.names},
-            recent={name: recent[name] for name in self.names},
+            final={name: cumulative.get(name, recent[name]) for name in self.names},
+            recent=recent,
             curve={name: column(name, values) for name, values in zip(self._column_names, columns, strict=True)},
             classes=classes,
             confusion=confusion,

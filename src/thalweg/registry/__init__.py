@@ -5,15 +5,28 @@ the contract tests follow from it. It holds text only: a file is loaded when its
 """
 
 from thalweg.registry.entry import Entry, Format, Metric, Table
-from thalweg.registry.finding import TABLES, find, find_class, make, make_part, parameters, public, register
+from thalweg.registry.finding import (
+    TABLES,
+    adopt,
+    check_importable,
+    find,
+    find_class,
+    make,
+    make_part,
+    parameters,
+    public,
+    register,
+    shared,
+)
 from thalweg.registry.learners import LEARNERS
-from thalweg.registry.metrics import METRICS, metric
+from thalweg.registry.metrics import METRICS, metric_of
 from thalweg.registry.parts import DETECTORS, INDEXES, PROJECTIONS, STRATEGIES
 from thalweg.registry.public import COMMANDS, OTHERS
 from thalweg.registry.streams import DATASETS, FORMATS, PAPERS, STREAMS, format_of
 
 __all__ = [
     "COMMANDS", "DATASETS", "DETECTORS", "FORMATS", "INDEXES", "LEARNERS", "METRICS", "OTHERS", "PAPERS",
-    "PROJECTIONS", "STRATEGIES", "STREAMS", "TABLES", "Entry", "Format", "Metric", "Table", "find", "find_class",
-    "format_of", "make", "make_part", "metric", "parameters", "public", "register",
+    "PROJECTIONS", "STRATEGIES", "STREAMS", "TABLES", "Entry", "Format", "Metric", "Table", "adopt",
+    "check_importable", "find", "find_class",
+    "format_of", "make", "make_part", "metric_of", "parameters", "public", "register", "shared",
 ]  # fmt: skip

@@ -1,6 +1,6 @@
 """What a name stands for, and tables of names: the library's, those a program registers, those of other packages."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, ItemsView, Iterator, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any, Generic, TypeVar
@@ -135,10 +135,17 @@ class Table(Mapping[str, E], Generic[E]):
         return self._brought()[name]
 
     def __iter__(self) -> Iterator[str]:
-        return iter({**self.own, **self._added, **self._brought()})
+        return iter(self._all())
 
     def __len__(self) -> int:
-        return len({**self.own, **self._added, **self._brought()})
+        return len(self._all())
+
+    def items(self) -> ItemsView[str, E]:
+        """Give all names with what they stand for."""
+        return self._all().items()
+
+    def _all(self) -> dict[str, E]:
+        return {**self.own, **self._added, **self._brought()}
 
     def __repr__(self) -> str:
         return f"<{self.group}: {', '.join(self)}>"

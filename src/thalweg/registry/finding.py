@@ -80,6 +80,36 @@ def register(kind: str, name: str, thing: Any = None, line: str = "", **about: A
     return thing
 
 
+def shared() -> list[dict[str, Any]]:
+    """Write down what this program has registered, for another process; what that could not import is left out."""
+    return [
+        {"kind": kind, "name": name} | {f: getattr(entry, f) for f in table.entry.__dataclass_fields__ if f != "thing"}
+        for kind, table in TABLES.items()
+        for name, entry in table.added.items()
+        if _importable(entry)
+    ]
+
+
+def adopt(registrations: Iterable[Mapping[str, Any]]) -> None:
+    """Register what ``shared`` of another process wrote down."""
+    for about in registrations:
+        fields: dict[str, Any] = {field: tuple(v) if isinstance(v, list) else v for field, v in about.items()}
+        register(fields.pop("kind"), fields.pop("name"), fields.pop("home"), **fields)
+
+
+def check_importable(kind: str, name: str) -> None:
+    """Refuse a registered name whose class no other process can import."""
+    entry = TABLES[kind].added.get(name)
+    if entry is not None and not _importable(entry):
+        raise ValueError(
+            f"{kind} {name!r} must be defined in a module that other processes can import, it is {entry.home}"
+        )
+
+
+def _importable(entry: Entry) -> bool:
+    return not entry.home.startswith("__main__:") and "<" not in entry.home
+
+
 def find(kind: str, name: str, table: Mapping[str, Entry]) -> Entry:
     """Look a name up; a wrong one gets a sentence with the names that exist."""
     if name in table:
@@ -130,9 +160,11 @@ def make_part(argument: str, text: str, table: Mapping[str, Entry], example: str
 
 
 def parameters(cls: Callable[..., Any]) -> dict[str, Any]:
-    """The parameters of a class with their defaults."""
-    parameters = inspect.signature(cls).parameters.values()
-    return {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY}
+    """The parameters of a class with their defaults: in the library, those that are given by keyword."""
+    own = getattr(cls, "__module__", "").partition(".")[0] == "thalweg"
+    found = inspect.signature(cls).parameters.values()
+    kinds = {inspect.Parameter.KEYWORD_ONLY} | (set() if own else {inspect.Parameter.POSITIONAL_OR_KEYWORD})
+    return {p.name: p.default for p in found if p.kind in kinds}
 
 
 def find_class(name: str, module: str = "thalweg") -> type:

@@ -41,10 +41,10 @@ METRICS = Table("metric", Metric, {
 })  # fmt: skip
 
 
-def metric(name: str) -> Metric:
+def metric_of(name: str) -> Metric:
     """Find a metric; one that nobody has registered, in an old result, is called by its name.
 
-    >>> metric("log_loss").lower_is_better, metric("theirs").title
+    >>> metric_of("log_loss").lower_is_better, metric_of("theirs").title
     (True, 'theirs')
     """
     found = METRICS.get(name)

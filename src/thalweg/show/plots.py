@@ -1,5 +1,6 @@
 """Learning curves as pictures, each with a sentence that says what it shows."""
 
+import math
 import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -7,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from thalweg.core import params
-from thalweg.registry import METRICS
+from thalweg.registry import METRICS, metric_of
 from thalweg.show.comparison_plots import costs, describe_ranks, intervals, rank_diagram
 from thalweg.show.figure import DARK, LIGHT, Picture, Theme, check_path, figure_class, name_below, spread
-from thalweg.show.tables import TITLES, metric_text
+from thalweg.show.tables import metric_text
 
 if TYPE_CHECKING:
     from thalweg.evaluate.result import Result
@@ -20,7 +21,6 @@ __all__ = ["costs", "curves", "describe", "describe_ranks", "intervals", "rank_d
 NARROW = 5.5
 """A picture of fewer inches has no room for names beside it."""
 _STRIP = 0.75  # inches for each strip below the curves
-PERCENT = ("accuracy", "balanced_accuracy")
 
 
 def curves(
@@ -72,7 +72,7 @@ def curves(
     parts = figure.subplots(1 + n, 1, sharex=True, squeeze=False, gridspec_kw={"height_ratios": heights})
     axes, *lower = parts[:, 0]
     axes.set_facecolor(theme.paper)
-    scale = 100.0 if metric in PERCENT else 1.0
+    scale = 100.0 if metric_of(metric).percent else 1.0
     ends = []
     for i, (r, colour) in zip(places, coloured, strict=True):
         x, y = r.curve["rows"], scale * r.curve[f"window_{metric}"]
@@ -131,7 +131,7 @@ def describe(results: Sequence["Result"], metric: str = "accuracy") -> str:
             lines.append(f"{r.learner} lies between {low} and {high} and ends at {last}")
         else:
             lines.append(f"{r.learner} has no values")
-    what = TITLES[metric][0].upper() + TITLES[metric][1:]
+    what = _title(metric)
     rows = max(r.rows for r in results)
     marks = _drifts(results)
     drifts = f" Known drifts at row {', '.join(f'{d:,}' for d in marks)}." if marks else ""
@@ -140,6 +140,11 @@ def describe(results: Sequence["Result"], metric: str = "accuracy") -> str:
         if r.rows and r.labels_used < 0.99 * r.rows:
             drifts += f" {r.learner} used {r.labels_used / r.rows:.1%} of the labels."
     return f"{what} over the last {first.window:,} rows on {stream}, {rows:,} rows: {'; '.join(lines)}.{drifts}"
+
+
+def _title(metric: str) -> str:
+    title = metric_of(metric).title
+    return title[0].upper() + title[1:]
 
 
 def _dot(x: Any) -> str:
@@ -154,8 +159,8 @@ def _dress(axes: Any, results: Sequence["Result"], metric: str, theme: Theme) ->
     """Axes: thin, titled, in round numbers."""
     from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-    unit = " (%)" if metric in PERCENT else ""
-    what = TITLES[metric][0].upper() + TITLES[metric][1:]
+    unit = " (%)" if metric_of(metric).percent else ""
+    what = _title(metric)
     windows = sorted({r.window for r in results})
     over = f"{windows[0]:,}" if len(windows) == 1 else "window of"
     axes.set_xlabel("Rows", color=theme.ink, fontsize=10)
@@ -169,8 +174,9 @@ def _dress(axes: Any, results: Sequence["Result"], metric: str, theme: Theme) ->
     axes.margins(y=0.08)
     axes.autoscale_view(scalex=False)
     low, high = axes.get_ylim()
-    top = 100.0 if metric in PERCENT else 1.0
-    if metric != "log_loss" and high > top:
+    highest = metric_of(metric).highest
+    top = (100.0 if metric_of(metric).percent else 1.0) * (math.inf if highest is None else highest)
+    if high > top:
         axes.set_ylim(low, top + 0.01 * (top - low))
     axes.grid(axis="y", color=theme.grid, linewidth=0.8)
     axes.set_axisbelow(True)

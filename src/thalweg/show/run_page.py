@@ -4,9 +4,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from thalweg.registry import metric_of
 from thalweg.show import document as part
 from thalweg.show.plots import curves
-from thalweg.show.tables import TITLES, side_by_side
+from thalweg.show.tables import side_by_side
 
 if TYPE_CHECKING:
     from thalweg.evaluate.result import Result
@@ -37,7 +38,7 @@ def page(results: Sequence["Result"], path: str | Path, *, title: str, words: st
 
 def caption(results: Sequence["Result"], metric: str = "accuracy") -> str:
     """Say what a picture of curves shows: lines and marks that are there."""
-    name = TITLES[metric]
+    name = metric_of(metric).title
     said = [f"{name[0].upper()}{name[1:]} over the last {results[0].window:,} rows."]
     said += ["Dashed lines: where the stream is known to change."] * any(r.drifts for r in results)
     said += ["Triangles: where a learner saw a change."] * any(r.detected for r in results)

@@ -7,21 +7,10 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, final
 
+from thalweg.registry import metric_of
+
 if TYPE_CHECKING:
     from thalweg.evaluate.result import Result
-
-TITLES = {
-    "accuracy": "accuracy",
-    "kappa": "kappa",
-    "kappa_m": "kappa-M",
-    "kappa_t": "kappa-T",
-    "f1_macro": "F1 macro",
-    "g_mean": "G-mean",
-    "balanced_accuracy": "balanced accuracy",
-    "log_loss": "log-loss",
-    "auc": "AUC",
-}
-"""How a metric is written for people."""
 
 _BARS = "▁▂▃▄▅▆▇█"
 
@@ -136,7 +125,11 @@ class Tabled(ABC):
 def one(result: "Result") -> Table:
     """Tabulate one run: each metric over all rows and over the last window."""
     rows = [
-        (TITLES[name], "" if name == "auc" else metric_text(name, value), metric_text(name, result.recent[name]))
+        (
+            metric_of(name).title,
+            "" if metric_of(name).windowed else metric_text(name, value),
+            metric_text(name, result.recent[name]),
+        )
         for name, value in result.final.items()
     ]
     notes = [
@@ -169,7 +162,12 @@ def side_by_side(results: Sequence["Result"], *, metrics: Sequence[str] = SHORT,
     if strict and len(lengths) > 1:
         raise ValueError(f"results must have the same number of rows to share a table, got {lengths}")
     names = [name for name in metrics if all(name in r.final for r in results)]
-    head = ("learner", *("AUC, end" if n == "auc" else TITLES[n] for n in names), "rows/s", "state")
+    head = (
+        "learner",
+        *(f"{m.title}, end" if m.windowed else m.title for m in map(metric_of, names)),
+        "rows/s",
+        "state",
+    )
     rows = [
         (
             r.learner,
@@ -184,10 +182,10 @@ def side_by_side(results: Sequence["Result"], *, metrics: Sequence[str] = SHORT,
 
 
 def metric_text(name: str, value: float) -> str:
-    """Write a metric: accuracies in per cent, the rest as numbers, a dash where undefined."""
+    """Write a metric: in per cent or as a number, a dash where undefined."""
     if value != value:
         return "–"
-    if name in ("accuracy", "balanced_accuracy"):
+    if metric_of(name).percent:
         return f"{100.0 * value:.2f} %"
     return f"{round(value, 4) + 0.0:.4f}"  # + 0.0: no minus before a zero
 
