@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from thalweg import ARFFStream, Chunk, CSVStream, Feature, JSONLinesStream, NPZStream, Schema
+from thalweg import ARFFStream, Chunk, CSVStream, Feature, JSONLinesStream, NPZStream, ParquetStream, Schema
 from thalweg.streams.files import npz
 
 NOON = 1_580_473_859.0  # 2020-01-31 12:30:59
@@ -246,3 +246,14 @@ def test_bad_records_of_an_npz_raise(tmp_path: Path) -> None:
 def test_wrong_options_of_npz(options: Any, sentence: str, tmp_path: Path) -> None:
     with pytest.raises((ValueError, TypeError), match=sentence):
         NPZStream(numbers(tmp_path)[0], **options)
+
+
+def test_the_folder_one_stands_in_has_a_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    pq.write_table(pa.table({"x": [1.0], "class": ["a"]}), tmp_path / "a.parquet")
+    pq.write_table(pa.table({"z": [1.0], "class": ["a"]}), tmp_path / "b.parquet")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ValueError, match=f"^all files of {tmp_path.name} must have the same columns"):
+        ParquetStream(".")

@@ -43,7 +43,7 @@ class _ArrowFiles(BlockStream):
         self._paths = _expand(path, self._ends)
         self.path, self.target, self.time, self.label_time = os.fspath(path), target, time, label_time
         self.drop, self.nominal, self._given_schema = drop, nominal, schema
-        self._name = self.name = Path(self.path).name
+        self._name = self.name = Path(self.path).name or Path(self.path).resolve().name
         self._sizes: list[list[int]] = []
         fields = None
         for file in self._paths:

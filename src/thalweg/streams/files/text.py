@@ -118,7 +118,7 @@ class Words:
         self.arena = np.zeros(1024, dtype=np.uint64)
         for mark in marks:
             self.teach(-1, mark, 0)
-            self.at[8] |= np.int64(np.uint64(1 << (mark.encode()[0] & 63)).view(np.int64))
+            self.at[jit.AT_MARKS] |= np.int64(np.uint64(1 << (mark.encode()[0] & 63)).view(np.int64))
 
     def teach(self, column: int, word: str, code: int) -> None:
         """Give a word of a column its code."""
@@ -130,7 +130,7 @@ class Words:
 
     def room(self, words: int, size: int) -> None:
         """Make room for so many more words and bytes."""
-        n, cells = int(self.at[5]), int(self.at[6])
+        n, cells = int(self.at[jit.AT_WORDS]), int(self.at[jit.AT_ARENA])
         if n + words > len(self.words):
             more = max(n + words, 2 * len(self.words))
             self.words = np.concatenate([self.words[:n], np.zeros((more - n, 8), dtype=np.int64)])
@@ -146,11 +146,11 @@ class Words:
 
     def since(self, n: int) -> list[tuple[int, str]]:
         """Give the words after the n-th, each with its column, in the order in which they appeared."""
-        columns, places, sizes = self.words[n : int(self.at[5]), :3].T.tolist()
+        columns, places, sizes = self.words[n : int(self.at[jit.AT_WORDS]), :3].T.tolist()
         if not columns:
             return []
         first = places[0]
-        data = self.arena[first : int(self.at[6])].tobytes()
+        data = self.arena[first : int(self.at[jit.AT_ARENA])].tobytes()
         starts = (8 * (p - first) for p in places)
         return [(c, data[i : i + size].decode()) for c, i, size in zip(columns, starts, sizes, strict=True)]
 
@@ -177,9 +177,10 @@ class TextTable:
         no_number: str = _NO_NUMBER,
     ) -> None:
         self.no_number = no_number
-        self.name, self.header, self.delimiter = name, list(header), ord(delimiter)
+        self.name, self.header = name, list(header)
         self.marks = tuple(marks)
-        self.quotes = np.array([34, 39, 92, 37, 1] if arff else [34, -1, -1, -1, 0], dtype=np.int64)
+        quotes = [34, 39, 92, 37, 1] if arff else [34, -1, -1, -1, 0]
+        self.signs = np.array([ord(delimiter), *quotes], dtype=np.int64)
         self._cols = np.array([kinds, places, rules, [0] * len(kinds)], dtype=np.int64).T.copy()
         self.cols = self._cols.copy()
         self.n_features = max([p + 1 for p in places], default=0)
@@ -198,13 +199,13 @@ class TextTable:
         for column, codes in known.items():
             for word, code in codes.items():
                 self.words.teach(column, word, code)
-            self.cols[column, 3] = len(codes)
-        self.synced = int(self.words.at[5])
+            self.cols[column, jit.C_CODE] = len(codes)
+        self.synced = int(self.words.at[jit.AT_WORDS])
 
     def new_words(self) -> list[tuple[int, str]]:
         """Give the words, with their columns, that appeared since the last call."""
         new = self.words.since(self.synced)
-        self.synced = int(self.words.at[5])
+        self.synced = int(self.words.at[jit.AT_WORDS])
         return new
 
     def parse(self, buffer: Buffer, start: int, line: int) -> Iterator[tuple[Any, ...]]:
@@ -215,26 +216,27 @@ class TextTable:
         bad, hard, spare = self._bad_rows, self._hard, self._spare
         at = self.words.at
         why = jit.MORE
-        at[0], at[1] = start, line
+        at[jit.AT_BYTE], at[jit.AT_LINE] = start, line
         while why == jit.MORE:
             X = np.empty((self.rows_at_once, self.n_features))
             extra = np.empty((self.rows_at_once, self.n_extra))
-            at[2] = at[3] = at[4] = 0
-            before = int(at[0]), int(at[1])
+            at[jit.AT_ROWS] = at[jit.AT_BAD] = at[jit.AT_HARD] = 0
+            before = int(at[jit.AT_BYTE]), int(at[jit.AT_LINE])
             why, began = jit.GROW, -1
             while why == jit.GROW:
-                byte = int(at[0])
+                byte = int(at[jit.AT_BYTE])
                 self.words.room(n, 64 * n if byte > began else 8 * n + buffer.end - byte)  # enough for most; for all
                 began = byte
                 w, base = self.words, buffer.bytes.ctypes.data
-                why = jit.parse(base, base + buffer.end, buffer.last, self.delimiter, self.quotes, self.cols, X, extra,
-                                w.slots, w.words, w.arena, bad, hard, spare, at)  # fmt: skip
-            rows = int(at[2])
-            for r, c, first, stop in hard[: int(at[4])].tolist():
+                known, notes = (w.slots, w.words, w.arena), (bad, hard, spare)
+                end = base + buffer.end
+                why = jit.parse(base, end, buffer.last, self.signs, self.cols, X, extra, known, notes, at)
+            rows = int(at[jit.AT_ROWS])
+            for r, c, first, stop in hard[: int(at[jit.AT_HARD])].tolist():
                 text = buffer.text(-1 - first, stop).strip(" \t\"'") if first < 0 else buffer.text(first, stop)
-                place = int(self.cols[c, 1])
+                place = int(self.cols[c, jit.C_PLACE])
                 (X if place >= 0 else extra)[r, place if place >= 0 else -1 - place] = float(text)
-            yield X[:rows], extra[:rows], [self._bad(buffer, *b) for b in bad[: int(at[3])].tolist()], before
+            yield X[:rows], extra[:rows], [self._bad(buffer, *b) for b in bad[: int(at[jit.AT_BAD])].tolist()], before
 
     def blocks(
         self, buffer: Buffer, mark: Mark, used: int = 0
@@ -250,7 +252,7 @@ class TextTable:
                 yield X, extra, bad, (rows, bads, base + byte, at_line)
                 rows += len(X)
                 bads += len(bad)
-            used, line = int(self.words.at[0]), int(self.words.at[1])
+            used, line = int(self.words.at[jit.AT_BYTE]), int(self.words.at[jit.AT_LINE])
             if buffer.last:
                 return
 
@@ -277,7 +279,7 @@ class TextTable:
         elif what == jit.NOT_STAMP:
             reason = f"{here} must have a date or time such as 2020-01-31 12:30:59 in column {name}, got {got}"
         else:
-            rule = int(self.cols[column, 2])
+            rule = int(self.cols[column, jit.C_RULE])
             noun = "a whole number" if what == jit.NOT_WHOLE and rule == jit.WHOLE else "a number"
             reason = f"{here} {self.no_number.format(noun=noun, name=name, got=got)}"
         wrong = what not in (jit.RAGGED, jit.OPEN_QUOTE, jit.QUOTE, jit.NO_LABEL, jit.NOT_TEXT)

@@ -7,17 +7,19 @@ csv_cells_jit, numbers read in csv_numbers_jit, times in csv_times_jit, words lo
 
 | table | shape       | dtype  | meaning                                                                             |
 | block | bytes       | uint8  | the text, by its address; a line feed follows its end; 64 bytes around it are there |
-| cols  | columns × 4 | int64  | kind, place (≥ 0: column of X, < 0: column -1 - place of extra), rule, next code     |
+| signs | 6           | int64  | delimiter, first quote, second quote, escape, comment (-1: none), 1: cells trimmed  |
+| cols  | columns × 4 | int64  | C_: kind, place (≥ 0: column of X, < 0: column -1 - place of extra), rule, next code |
 | X     | rows × f    | float64| the features; nominal ones as codes, missing ones as NaN                            |
 | extra | rows × e    | float64| the other columns: code of the label, times                                         |
-| slots, words, arena |        | the words: see csv_words_jit                                                        |
+| Words: slots, words, arena     | the words: see csv_words_jit                                                        |
+| Notes: bad, hard, spare        | what the call leaves behind:                                                        |
 | bad   | b × 8       | int64  | row before which, first byte, end, line, what, column, cell's first byte, its end    |
 | hard  | h × 4       | int64  | numbers left to Python: row, column, first byte (quoted: -1 - first byte), end      |
 | spare | bytes       | uint8  | a quoted cell without its quotes                                                     |
-| at    | 9           | int64  | byte, line, rows, bad, hard, words, arena, spare used, first bytes of marks as bits |
+| at    | 9           | int64  | AT_: byte, line, rows, bad, hard, words, arena, spare; first bytes of marks as bits |
 """
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,6 +39,19 @@ from thalweg.streams.files.csv.csv_cells_jit import (
 from thalweg.streams.files.csv.csv_numbers_jit import named, number, plain, scientific
 from thalweg.streams.files.csv.csv_times_jit import stamp
 from thalweg.streams.files.csv.csv_words_jit import (
+    AT_ARENA,
+    AT_BAD,
+    AT_BYTE,
+    AT_HARD,
+    AT_LINE,
+    AT_MARKS,
+    AT_ROWS,
+    AT_SPARE,
+    AT_WORDS,
+    C_CODE,
+    C_KIND,
+    C_PLACE,
+    C_RULE,
     CLOSED,
     FIXED,
     OPEN,
@@ -63,7 +78,26 @@ RAGGED, NOT_NUMBER, UNKNOWN, NO_LABEL, NOT_TEXT, QUOTE, NOT_WHOLE, NOT_STAMP, OP
 _ONE = np.uint64(1)
 _CUT, _FULL = -1, -2  # the block ends within the cell; there is no room for a word
 
-__all__ = ["CLOSED", "FIXED", "OPEN", "REAL", "WHOLE", "parse", "spread", "teach"]
+__all__ = [
+    "AT_ARENA", "AT_BAD", "AT_BYTE", "AT_HARD", "AT_LINE", "AT_MARKS", "AT_ROWS", "AT_WORDS", "CLOSED",
+    "C_CODE", "C_PLACE", "C_RULE", "FIXED", "OPEN", "REAL", "WHOLE", "parse", "spread", "teach",
+]  # fmt: skip
+
+
+class Words(NamedTuple):
+    """The words and their codes: see csv_words_jit."""
+
+    slots: Whole
+    words: Whole
+    arena: Bits
+
+
+class Notes(NamedTuple):
+    """What a call leaves behind beside the rows."""
+
+    bad: Whole
+    hard: Whole
+    spare: Bytes
 
 
 @inlined
@@ -147,8 +181,8 @@ def _blanks(i: int, delimiter: int) -> int:
 @inlined
 def _leave(r: int, c: int, first: int, stop: int, hard: Whole, at: Whole) -> None:
     """Leave a number to Python."""
-    hard[at[4], 0], hard[at[4], 1], hard[at[4], 2], hard[at[4], 3] = r, c, first, stop
-    at[4] += 1
+    hard[at[AT_HARD], 0], hard[at[AT_HARD], 1], hard[at[AT_HARD], 2], hard[at[AT_HARD], 3] = r, c, first, stop
+    at[AT_HARD] += 1
 
 
 @called
@@ -170,23 +204,21 @@ def _cell(
     last: bool,
     c: int,
     sound: bool,
-    delimiter: int,
-    quotes: Whole,
+    signs: Whole,
     cols: Whole,
-    slots: Whole,
-    words: Whole,
-    arena: Bits,
-    hard: Whole,
-    spare: Bytes,
+    known: Words,
+    notes: Notes,
     at: Whole,
 ) -> tuple[int, float, int, int, int]:
     """Read any cell: where it ends, its value, what is bad, and the first byte and the end of that.
 
     sound: nothing in the row was bad so far; else no word is added.
     """
+    slots, words, arena = known
+    _, hard, spare = notes
+    delimiter, q1, q2, escape, trim = signs[0], signs[1], signs[2], signs[3], signs[5] == 1
     pattern = np.uint64(delimiter) * np.uint64(0x0101010101010101)
-    q1, q2, escape, trim = quotes[0], quotes[1], quotes[2], quotes[4] == 1
-    kind = cols[c, 0] if c < len(cols) else SKIP
+    kind = cols[c, C_KIND] if c < len(cols) else SKIP
     blank = trim or kind in (NUMBER, STAMP)
     tables = (slots.ctypes.data, len(slots) - 1, words.ctypes.data, arena.ctypes.data)
     i0, v = i, np.nan
@@ -196,14 +228,14 @@ def _cell(
     opened = i
     quoted = peek1(i) == q1 or peek1(i) == q2
     if quoted:
-        begin = spare.ctypes.data + at[7]
-        i, to, lines = unquote(i, end, peek1(i), escape, spare, at[7])
+        begin = spare.ctypes.data + at[AT_SPARE]
+        i, to, lines = unquote(i, end, peek1(i), escape, spare, at[AT_SPARE])
         spare[to] = 10
         finish = spare.ctypes.data + to
-        at[7] = to + 1
+        at[AT_SPARE] = to + 1
         if i < 0:
             return end, v, OPEN_QUOTE if last else _CUT, opened, end
-        at[1] += lines
+        at[AT_LINE] += lines
         i = _blanks(i, delimiter)
         if peek1(i) != delimiter and peek1(i) != 10 and peek1(i) != 13:
             tail = i
@@ -217,7 +249,7 @@ def _cell(
             while p < finish and peek1(p) == 32:
                 p += 1
             if status == 2 and p == finish:
-                _leave(at[2], c, -1 - (opened - base), i - base, hard, at)
+                _leave(at[AT_ROWS], c, -1 - (opened - base), i - base, hard, at)
             elif status == 0 or p != finish:
                 v, fine = _other(begin, finish, c, tables, words)
                 if not fine:
@@ -231,7 +263,7 @@ def _cell(
             finish = i
             if status > 0 and (peek1(i) == delimiter or peek1(i) == 10 or peek1(i) == 13):
                 if status == 2:
-                    _leave(at[2], c, begin - base, finish - base, hard, at)
+                    _leave(at[AT_ROWS], c, begin - base, finish - base, hard, at)
             else:
                 i = cell_end(i, pattern)
                 finish = i
@@ -255,11 +287,11 @@ def _cell(
                 problem, first, stop = NOT_STAMP, i0, i
     elif kind == WORD and finish > begin and problem == 0 and sound:
         w = -1
-        if not quoted and (at[8] >> (peek1(begin) & 63)) & 1:
+        if not quoted and (at[AT_MARKS] >> (peek1(begin) & 63)) & 1:
             w, slot = find(begin, finish, -1, *tables)
         if w < 0:
             w, slot = find(begin, finish, c, *tables)
-            rule = cols[c, 2]
+            rule = cols[c, C_RULE]
             if w >= 0:
                 v = np.float64(words[w, 3])
             elif rule == CLOSED:
@@ -267,16 +299,16 @@ def _cell(
             elif not is_text(begin, finish):
                 problem, first, stop = NOT_TEXT, i0, i
             elif rule == FIXED:
-                v = np.float64(cols[c, 3])
+                v = np.float64(cols[c, C_CODE])
             elif rule >= WHOLE and not obeys(begin, finish, rule):
                 problem, first, stop = NOT_WHOLE, i0, i
-            elif at[6] + ((finish - begin + 7) >> 3) > len(arena):
+            elif at[AT_ARENA] + ((finish - begin + 7) >> 3) > len(arena):
                 return i, v, _FULL, 0, 0
             else:
-                add(begin, finish, c, cols[c, 3], slot, slots, words, arena, at)
-                v = np.float64(cols[c, 3])
-                cols[c, 3] += 1
-    if kind == WORD and cols[c, 1] == -1 and v != v and problem == 0:
+                add(begin, finish, c, cols[c, C_CODE], slot, slots, words, arena, at)
+                v = np.float64(cols[c, C_CODE])
+                cols[c, C_CODE] += 1
+    if kind == WORD and cols[c, C_PLACE] == -1 and v != v and problem == 0:
         problem, first, stop = NO_LABEL, i0, i
     return i, v, problem, first, stop
 
@@ -286,29 +318,29 @@ def parse(
     base: int,
     end: int,
     last: bool,
-    delimiter: int,
-    quotes: Whole,
+    signs: Whole,
     cols: Whole,
     X: Floats,
     extra: Floats,
-    slots: Whole,
-    words: Whole,
-    arena: Bits,
-    bad: Whole,
-    hard: Whole,
-    spare: Bytes,
+    known: tuple[Whole, Whole, Bits],
+    notes: tuple[Whole, Whole, Bytes],
     at: Whole,
 ) -> int:
-    """Read whole rows of the block between two addresses from byte ``at[0]`` on, while there is room; give why it ends.
+    """Read whole rows of the block between two addresses, while there is room; give why it ends.
 
-    quotes: first quote, second quote (or -1), escape (or -1), comment (or -1), 1: cells are trimmed.
+    known, notes: the fields of ``Words`` and of ``Notes``.
     """
+    slots, words, arena = known
+    bad, hard, _ = notes
     n = len(cols)
-    comment = quotes[3]
-    signs = (quotes[0], quotes[1], quotes[4] == 1)
+    delimiter, comment = signs[0], signs[4]
+    quotes = (signs[1], signs[2], signs[5] == 1)
     tables = (cols.ctypes.data, n, slots.ctypes.data, len(slots) - 1, words.ctypes.data, arena.ctypes.data)
-    x_row, extra_row = X.ctypes.data + 8 * X.shape[1] * at[2], extra.ctypes.data + 8 * extra.shape[1] * at[2]
-    i = base + at[0]
+    x_row, extra_row = (
+        X.ctypes.data + 8 * X.shape[1] * at[AT_ROWS],
+        extra.ctypes.data + 8 * extra.shape[1] * at[AT_ROWS],
+    )
+    i = base + at[AT_BYTE]
     why = DONE
     while i < end:
         b = peek1(i)
@@ -319,40 +351,40 @@ def parse(
             if i >= end or (peek1(i) == 13 and i + 1 >= end and not last):
                 break
             i += 2 if peek1(i) == 13 and i + 1 < end and peek1(i + 1) == 10 else 1
-            at[0] = i - base
-            at[1] += 1
+            at[AT_BYTE] = i - base
+            at[AT_LINE] += 1
             continue
-        if at[2] >= len(X) or at[3] >= len(bad) or at[4] + n > len(hard):
+        if at[AT_ROWS] >= len(X) or at[AT_BAD] >= len(bad) or at[AT_HARD] + n > len(hard):
             why = MORE
             break
-        if at[5] + n > len(words):
+        if at[AT_WORDS] + n > len(words):
             why = GROW
             break
-        row, line, before, hards = i, at[1], at[5], at[4]
-        at[7] = 0
+        row, line, before, hards = i, at[AT_LINE], at[AT_WORDS], at[AT_HARD]
+        at[AT_SPARE] = 0
         problem, column, cell, cell_stop = 0, -1, 0, 0
         c = 0
         while True:
-            i, c, complete = _run(i, end, c, delimiter, signs, (x_row, extra_row), tables)
+            i, c, complete = _run(i, end, c, delimiter, quotes, (x_row, extra_row), tables)
             if complete:
                 break
             if c < n:
                 k = i + low_zeros(ends(i, delimiter))
-                v, fine = _rarer(i, k, c, cols[c, 0], signs, tables)
+                v, fine = _rarer(i, k, c, cols[c, C_KIND], quotes, tables)
                 if fine and peek1(k) == delimiter:
-                    place = cols[c, 1]
+                    place = cols[c, C_PLACE]
                     poke(x_row + 8 * place if place >= 0 else extra_row - 8 - 8 * place, v)
                     i, c = k + 1, c + 1
                     continue
-            i, v, what, first, stop = _cell(i, base, end, last, c, problem == 0, delimiter, quotes, cols,
-                                            slots, words, arena, hard, spare, at)  # fmt: skip
+            i, v, what, first, stop = _cell(i, base, end, last, c, problem == 0, signs, cols, Words(*known),
+                                            Notes(*notes), at)  # fmt: skip
             if what == OPEN_QUOTE or (what > 0 and problem == 0):
                 problem, column, cell, cell_stop = what, c, first, stop
             if what < 0 or what == OPEN_QUOTE:
                 why = GROW if what == _FULL else DONE
                 break
-            if c < n and cols[c, 0] != SKIP:
-                place = cols[c, 1]
+            if c < n and cols[c, C_KIND] != SKIP:
+                place = cols[c, C_PLACE]
                 poke(x_row + 8 * place if place >= 0 else extra_row - 8 - 8 * place, v)
             c += 1
             complete = peek1(i) != delimiter
@@ -362,24 +394,24 @@ def parse(
         if complete and peek1(i) == 13 and i + 1 >= end and not last:  # a line feed may follow
             complete = False
         if not complete and problem != OPEN_QUOTE:
-            at[1], at[4] = line, hards
+            at[AT_LINE], at[AT_HARD] = line, hards
             forget(before, slots, words, arena, cols, at)
             break
         if c != n and problem != OPEN_QUOTE and problem != QUOTE:
             problem, column = RAGGED, c
         if problem != 0:
-            k = at[3]
-            bad[k, 0], bad[k, 1], bad[k, 2], bad[k, 3] = at[2], row - base, i - base, line
+            k = at[AT_BAD]
+            bad[k, 0], bad[k, 1], bad[k, 2], bad[k, 3] = at[AT_ROWS], row - base, i - base, line
             bad[k, 4], bad[k, 5], bad[k, 6], bad[k, 7] = problem, column, cell - base, cell_stop - base
-            at[3] += 1
-            at[4] = hards
+            at[AT_BAD] += 1
+            at[AT_HARD] = hards
             forget(before, slots, words, arena, cols, at)
         else:
-            at[2] += 1
+            at[AT_ROWS] += 1
             x_row += 8 * X.shape[1]
             extra_row += 8 * extra.shape[1]
         if i < end:
             i += 2 if peek1(i) == 13 and i + 1 < end and peek1(i + 1) == 10 else 1
-        at[0] = i - base
-        at[1] += 1
+        at[AT_BYTE] = i - base
+        at[AT_LINE] += 1
     return why

@@ -5,7 +5,8 @@
 | words | w × 8 | int64  | column (-1: mark of a missing value), place in arena, bytes, code, slot, its first |
 |       |       |        | and its next eight bytes, 1: a mark is spelled like it                             |
 | arena | a     | uint64 | the bytes of the words, each filled up with zeros to eight                         |
-| at    | 9     | int64  | [5] words, [6] arena used, [8] first bytes of marks as bits                        |
+| at    | 9     | int64  | AT_WORDS words, AT_ARENA cells of arena used, AT_MARKS first bytes of marks as bits |
+| cols  | c × 4 | int64  | C_CODE: the next code of a column; see csv_jit                                     |
 """
 
 from typing import Any
@@ -23,6 +24,8 @@ Bits = NDArray[np.uint64]
 OPEN, CLOSED, WHOLE, REAL, FIXED = range(5)
 """Rules for words: any, only known ones, whole numbers, numbers; FIXED: any, but unknown ones share the next code."""
 ROW = 64  # bytes of a row of words
+AT_BYTE, AT_LINE, AT_ROWS, AT_BAD, AT_HARD, AT_WORDS, AT_ARENA, AT_SPARE, AT_MARKS = range(9)
+C_KIND, C_PLACE, C_RULE, C_CODE = range(4)
 
 _U = np.uint64
 _MIX, _MIX2 = _U(0x9E3779B97F4A7C15), _U(0xD6E8FEB86659FD93)
@@ -96,19 +99,19 @@ def add(
     i: int, end: int, column: int, code: int, slot: int, slots: Whole, words: Whole, arena: Bits, at: Whole
 ) -> None:
     """Add a word where ``find`` found none."""
-    w, size = at[5], end - i
+    w, size = at[AT_WORDS], end - i
     tables = (slots.ctypes.data, len(slots) - 1, words.ctypes.data, arena.ctypes.data)
     marked = False
-    if column >= 0 and (at[8] >> (peek1(i) & 63)) & 1:
+    if column >= 0 and (at[AT_MARKS] >> (peek1(i) & 63)) & 1:
         marked = find(i, end, -1, *tables)[0] >= 0
-    words[w, 0], words[w, 1], words[w, 2], words[w, 3], words[w, 4] = column, at[6], size, code, slot
+    words[w, 0], words[w, 1], words[w, 2], words[w, 3], words[w, 4] = column, at[AT_ARENA], size, code, slot
     words[w, 5], words[w, 6] = np.int64(_part(i, size)), np.int64(_part(i + 8, max(size - 8, 0)))
     words[w, 7] = marked
     for k in range(i, end, 8):
-        arena[at[6]] = _part(k, end - k)
-        at[6] += 1
+        arena[at[AT_ARENA]] = _part(k, end - k)
+        at[AT_ARENA] += 1
     slots[slot] = w + 1
-    at[5] += 1
+    at[AT_WORDS] += 1
 
 
 @compiled
@@ -138,12 +141,12 @@ def spread(slots: Whole, words: Whole, arena: Bits, n: int) -> None:
 @called
 def forget(n: int, slots: Whole, words: Whole, arena: Bits, cols: Whole, at: Whole) -> None:
     """Take the words after the n-th back, last first: their row is bad."""
-    while at[5] > n:
-        at[5] -= 1
-        w = at[5]
+    while at[AT_WORDS] > n:
+        at[AT_WORDS] -= 1
+        w = at[AT_WORDS]
         slots[words[w, 4]] = 0
-        at[6] = words[w, 1]
-        cols[words[w, 0], 3] -= 1
+        at[AT_ARENA] = words[w, 1]
+        cols[words[w, 0], C_CODE] -= 1
 
 
 @called
