@@ -16,6 +16,7 @@ from thalweg.detectors.adwin import ADWIN
 from twins.adwin import SlowADWIN
 
 STEP = np.r_[np.zeros(1000), np.ones(1000)]
+RULES = np.array([0.002, 0.0])
 
 
 def drifts(values, **params):
@@ -138,11 +139,11 @@ def test_full_table_forgets_its_oldest_bucket():
     table, out = adwin_jit.new_table(1, levels=3), np.empty(1, dtype=np.int8)
     slow = SlowADWIN(max_rows=3)
     for x in values:
-        adwin_jit.update_many(table, 0, np.array([x]), 0.002, False, out)
+        adwin_jit.run(table, 0, np.array([x]), RULES, out)
         assert (out[0] == 2) == (slow.update(x) == "up")
-        assert table[0, adwin_jit.WIDTH] == slow.n <= 5 * (1 + 2 + 4)
-    assert table[0, adwin_jit.TOTAL] == slow.total
-    assert table[0, adwin_jit.SPREAD] == pytest.approx(slow.m2)
+        assert table[0, adwin_jit.A_WIDTH] == slow.n <= 5 * (1 + 2 + 4)
+    assert table[0, adwin_jit.A_TOTAL] == slow.total
+    assert table[0, adwin_jit.A_SPREAD] == pytest.approx(slow.m2)
 
 
 # -- rows of one table ------------------------------------------------------------------------------------------------
@@ -152,7 +153,7 @@ def test_detectors_in_one_table_do_not_touch_each_other():
     table = adwin_jit.new_table(3)
     out = np.empty(len(STEP), dtype=np.int8)
     before = table.copy()
-    adwin_jit.update_many(table, 1, STEP, 0.002, False, out)
+    adwin_jit.run(table, 1, STEP, RULES, out)
     assert np.flatnonzero(out)[0] == 1023
     assert np.array_equal(table[[0, 2]], before[[0, 2]])
     adwin_jit.clear.py_func(table, 1) if hasattr(adwin_jit.clear, "py_func") else adwin_jit.clear(table, 1)

@@ -44,7 +44,7 @@ def test_every_older_value_is_drawn_as_often():
         detector.update_many(np.zeros(4))
         for _ in range(15):  # the one is among the 15 older values now, one place older each time
             detector.update(0.0)
-            drawn += detector.state()["table"][0, kswin_jit.DISTANCE] == 1.0
+            drawn += detector.state()["table"][0, kswin_jit.K_DISTANCE] == 1.0
             tests += 1
     assert abs(drawn / tests - 5 / 15) < 4 * np.sqrt(1 / 3 * 2 / 3 / tests)
 
@@ -57,7 +57,7 @@ def test_seeds_draw_differently_and_repeat():
 
 def test_rows_of_a_forest_draw_differently():
     table = KSWIN(seed=5).new_rows(3)
-    assert len(np.unique(table[:, kswin_jit.KEY : kswin_jit.KEY + 2], axis=0)) == 3
+    assert len(np.unique(table[:, kswin_jit.K_KEY : kswin_jit.K_KEY + 2], axis=0)) == 3
     assert np.array_equal(table[:1], KSWIN(seed=5).state()["table"])
 
 
@@ -72,5 +72,5 @@ def test_a_fall_drops_the_older_values_but_is_no_drift():
     detector = KSWIN(delta=1e-4)
     detector.update_many(np.ones(500))
     assert not detector.update_many(np.zeros(30)).any()
-    assert detector.state()["table"][0, kswin_jit.HELD] < 100
+    assert detector.state()["table"][0, kswin_jit.K_HELD] < 100
     assert detector.n_detections == 0

@@ -398,7 +398,7 @@ def test_a_table_of_a_forest_is_checked(kind):
         feed_row(kind.code, table, row, values[: 150 * row], rules, levels)
     assert detector.fits(table)
     assert detector.fits(table[[2, 0, 0, 1]])  # members change places
-    for column in (detector._jit.LAST, detector._jit.CHANGES):
+    for column in (detector._last, detector._changes):
         damaged = table.copy()
         damaged[2, column] = 0.5
         assert not detector.fits(damaged)

@@ -1,13 +1,13 @@
 """ADWIN: a window that grows while the mean stays the same and drops its past when the mean changes."""
 
-from typing import Any, ClassVar, Literal, final
+from typing import ClassVar, Literal, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from thalweg.core import params
 from thalweg.detectors import adwin_jit
-from thalweg.detectors.adwin_jit import SPREAD, WIDTH
+from thalweg.detectors.adwin_jit import A_CONSTANTS, A_SPREAD, A_WIDTH, could_be
 from thalweg.detectors.detector import Detector
 
 
@@ -20,7 +20,7 @@ class ADWIN(Detector):
     rose (errors count 1, so a rise is bad news) or, with ``direction="both"``, in any case.
 
     delta: δ, the confidence: smaller is slower and surer. clock: values between two searches. min_window, min_side: the
-    search needs more values than min_window, and more than min_side + 1 before and after the place. max_buckets: M,
+    search needs more values than min_window, and more than min_side + 1 before and after the place. max_buckets: A_M,
     buckets per size; more are finer and slower. The rules and defaults are MOA's. Memory and time per value grow with
     the logarithm of the width. ADWIN has no warning level: for an early warning take a second one with a larger delta.
 
@@ -33,10 +33,12 @@ class ADWIN(Detector):
     """
 
     code: ClassVar[int] = adwin_jit.CODE
-    _jit: ClassVar[Any] = adwin_jit
-    _constants: ClassVar[slice] = slice(adwin_jit.CLOCK, adwin_jit.BUCKETS)
+    _step, _run = staticmethod(adwin_jit.step), staticmethod(adwin_jit.run)
+    _changes: ClassVar[int] = adwin_jit.A_CHANGES
+    _last: ClassVar[int] = adwin_jit.A_LAST
+    _constants: ClassVar[slice] = A_CONSTANTS
 
-    __slots__ = ("_both", "_delta", "clock", "delta", "direction", "max_buckets", "min_side", "min_window")
+    __slots__ = ("clock", "delta", "direction", "max_buckets", "min_side", "min_window")
 
     def __init__(
         self,
@@ -60,40 +62,26 @@ class ADWIN(Detector):
         self.min_side = min_side
         self.max_buckets = max_buckets
         self.direction = direction
-        self._delta, self._both = float(delta), direction == "both"
         super().__init__()
 
     def rules(self) -> NDArray[np.float64]:
         """Give delta, and 1.0 where a falling mean is a drift, too."""
-        return np.array([self._delta, self._both])
+        return np.array([float(self.delta), self.direction == "both"])
 
     def new_rows(self, n: int) -> NDArray[np.float64]:
         """Make a table of n detectors with these parameters that have seen nothing."""
         clock, window, side, m = map(int, (self.clock, self.min_window, self.min_side, self.max_buckets))
         return adwin_jit.new_table(n, clock=clock, least_window=window, least_side=side, m=m)
 
-    def _take_many(self, values: NDArray[np.float64], levels: NDArray[np.int8]) -> None:
-        adwin_jit.update_many(self._table, 0, values, self._delta, self._both, levels)
-
     @property
     def width(self) -> int:
         """Values in the window."""
-        return int(self._table[0, WIDTH])
+        return int(self._table[0, A_WIDTH])
 
     @property
     def variance(self) -> float:
         """The variance of the window; 0.0 when it is empty."""
-        return float(self._table[0, SPREAD] / max(self._table[0, WIDTH], 1.0))
+        return float(self._table[0, A_SPREAD] / max(self._table[0, A_WIDTH], 1.0))
 
     def _sound(self, row: NDArray[np.float64], fresh: NDArray[np.float64]) -> bool:
-        if (row != fresh)[self._constants].any():
-            return False
-        levels, held = row[adwin_jit.LEVELS], row[adwin_jit.BUCKETS :: 2 * int(self.max_buckets) + 3]
-        used = np.arange(len(held)) < levels
-        return bool(
-            levels in range(len(held) + 1)
-            and (held == np.floor(held)).all()
-            and ((held >= used) & (held <= used * int(self.max_buckets))).all()
-            and row[WIDTH] == held @ np.ldexp(1.0, np.arange(len(held)))
-            and row[SPREAD] >= 0.0
-        )
+        return could_be(row[None], fresh)

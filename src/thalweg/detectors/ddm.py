@@ -1,13 +1,13 @@
 """DDM: the error rate of a learner falls while the world stays the same; when it has risen too far, it has not."""
 
-from typing import Any, ClassVar, final
+from typing import ClassVar, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from thalweg.core import params
 from thalweg.detectors import ddm_jit
-from thalweg.detectors.ddm_jit import FOUND, P_LOW, S_LOW, TOTAL, N
+from thalweg.detectors.ddm_jit import D_FOUND, D_N, D_P_LOW, D_S_LOW, D_TOTAL
 from thalweg.detectors.detector import Detector, counts
 
 
@@ -34,7 +34,8 @@ class DDM(Detector):
     """
 
     code: ClassVar[int] = ddm_jit.CODE
-    _jit: ClassVar[Any] = ddm_jit
+    _step, _run = staticmethod(ddm_jit.step), staticmethod(ddm_jit.run)
+    _columns: ClassVar[int] = ddm_jit.D_COLUMNS
     _least: ClassVar[float] = 0.0
     _most: ClassVar[float] = 1.0
 
@@ -53,13 +54,9 @@ class DDM(Detector):
         """Give min_values, warning_level, drift_level."""
         return np.array([self.min_values, self.warning_level, self.drift_level], dtype=np.float64)
 
-    def new_rows(self, n: int) -> NDArray[np.float64]:
-        """Make a table of n detectors that have seen nothing."""
-        return ddm_jit.new_table(n)
-
     def _sound(self, row: NDArray[np.float64], fresh: NDArray[np.float64]) -> bool:
-        low = row[[P_LOW, S_LOW]]
-        return counts(row[[N]]) and 0.0 <= row[TOTAL] <= row[N] and row[FOUND] in (0.0, 1.0) and _shares(low)
+        low = row[[D_P_LOW, D_S_LOW]]
+        return counts(row[[D_N]]) and 0.0 <= row[D_TOTAL] <= row[D_N] and row[D_FOUND] in (0.0, 1.0) and _shares(low)
 
 
 def _shares(cells: NDArray[np.float64]) -> bool:

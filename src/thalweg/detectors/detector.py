@@ -3,7 +3,7 @@
 import math
 import numbers
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from thalweg.core.fields import Parametrised
 from thalweg.core.params import shown
 from thalweg.core.protocols import State
-from thalweg.detectors import values_jit
+from thalweg.detectors import any_jit
+from thalweg.detectors.row_jit import Levels, Table, first_unfit
 
 _MOST = 1e100  # so that no square of a sum overflows
 
@@ -27,8 +28,14 @@ class Detector(Parametrised, ABC):
 
     code: ClassVar[int]
     """The number by which ``any_jit`` knows this kind."""
-    _jit: ClassVar[Any]
-    """The compiled file: its columns LAST and CHANGES, ``estimate``, and the routines that take one value or many."""
+    _step: Callable[[Table, int, float, Table], int]
+    _run: Callable[[Table, int, Table, Table, Levels], None]
+    """The compiled routines of this kind that take one value and many."""
+    _columns: ClassVar[int]
+    """Numbers in a row, where that does not depend on parameters."""
+    _changes: ClassVar[int] = -2
+    _last: ClassVar[int] = -1
+    """The columns of the number of drifts and of the last level."""
     _constants: ClassVar[slice] = slice(0)
     """Columns that never change."""
     _least: ClassVar[float] = -_MOST
@@ -45,9 +52,9 @@ class Detector(Parametrised, ABC):
     def rules(self) -> NDArray[np.float64]:
         """Give the parameters as the compiled code wants them."""
 
-    @abstractmethod
     def new_rows(self, n: int) -> NDArray[np.float64]:
         """Make a table of n detectors with these parameters that have seen nothing."""
+        return np.zeros((n, self._columns))
 
     @abstractmethod
     def _sound(self, row: NDArray[np.float64], fresh: NDArray[np.float64]) -> bool:
@@ -60,7 +67,7 @@ class Detector(Parametrised, ABC):
         x = value if type(value) is float else _number(value)
         if not self._least <= x <= self._most:
             raise ValueError(f"value must {self._fit('be a finite number', x)}, got {shown(value)}")
-        return bool(self._jit.update_one(self._table, 0, x, self._rules) == 2)
+        return self._step(self._table, 0, x, self._rules) == 2
 
     def update_many(self, values: Any) -> NDArray[np.int8]:
         """Take many values in order; give a level for each: 0 stable, 1 warning, 2 drift.
@@ -68,15 +75,12 @@ class Detector(Parametrised, ABC):
         One bad value, and none is taken.
         """
         array = _numbers(values)
-        bad = values_jit.first_unfit(array, self._least, self._most)
+        bad = first_unfit(array, self._least, self._most)
         if bad >= 0:
             raise ValueError(f"values must {self._fit('be finite and', array[bad])}, got {array[bad]} at index {bad}")
         levels = np.empty(len(array), dtype=np.int8)
-        self._take_many(array, levels)
+        self._run(self._table, 0, array, self._rules, levels)
         return levels
-
-    def _take_many(self, values: NDArray[np.float64], levels: NDArray[np.int8]) -> None:
-        self._jit.update_many(self._table, 0, values, self._rules, levels)
 
     def _fit(self, finite: str, x: float) -> str:
         """Write the rule that x breaks."""
@@ -85,23 +89,22 @@ class Detector(Parametrised, ABC):
     @property
     def drift_detected(self) -> bool:
         """Did the last value reveal a drift?"""
-        return bool(self._table[0, self._jit.LAST] == 2.0)
+        return bool(self._table[0, self._last] == 2.0)
 
     @property
     def warning_detected(self) -> bool:
         """Is the detector, since the last value, suspicious but not sure? Some detectors have no such level."""
-        return bool(self._table[0, self._jit.LAST] == 1.0)
+        return bool(self._table[0, self._last] == 1.0)
 
     @property
     def estimate(self) -> float:
         """The mean of the values as the detector sees it; 0.0 before the first."""
-        estimate = self._jit.estimate
-        return float(getattr(estimate, "py_func", estimate)(self._table, 0))  # not worth compiling for one row
+        return any_jit.mean_error(self.code, self._table, 0)
 
     @property
     def n_detections(self) -> int:
         """Drifts revealed so far."""
-        return int(self._table[0, self._jit.CHANGES])
+        return int(self._table[0, self._changes])
 
     # -- state and parameters -----------------------------------------------------------------------------------------
 
@@ -125,7 +128,7 @@ class Detector(Parametrised, ABC):
             return False
         if not table.flags.c_contiguous or not np.isfinite(table).all():
             return False
-        last, changes = table[:, self._jit.LAST], table[:, self._jit.CHANGES]
+        last, changes = table[:, self._last], table[:, self._changes]
         known = np.isin(last, (0.0, 1.0, 2.0)).all() and counts(changes)
         return bool(known and all(self._sound(row, fresh[0]) for row in table))
 

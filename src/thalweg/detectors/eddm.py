@@ -1,6 +1,6 @@
 """EDDM: errors of a learner move apart while the world stays the same; when they move together, it has not."""
 
-from typing import Any, ClassVar, final
+from typing import ClassVar, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from thalweg.core import params
 from thalweg.detectors import eddm_jit
 from thalweg.detectors.detector import Detector, counts
-from thalweg.detectors.eddm_jit import AT, ERRORS, MEAN, MOST, SPREAD, N
+from thalweg.detectors.eddm_jit import E_AT, E_ERRORS, E_MEAN, E_MOST, E_N, E_SPREAD
 
 
 @final
@@ -35,7 +35,8 @@ class EDDM(Detector):
     """
 
     code: ClassVar[int] = eddm_jit.CODE
-    _jit: ClassVar[Any] = eddm_jit
+    _step, _run = staticmethod(eddm_jit.step), staticmethod(eddm_jit.run)
+    _columns: ClassVar[int] = eddm_jit.E_COLUMNS
     _least: ClassVar[float] = 0.0
     _most: ClassVar[float] = 1.0
 
@@ -58,10 +59,6 @@ class EDDM(Detector):
         """Give min_values, min_errors, warning_level, drift_level."""
         return np.array([self.min_values, self.min_errors, self.warning_level, self.drift_level], dtype=np.float64)
 
-    def new_rows(self, n: int) -> NDArray[np.float64]:
-        """Make a table of n detectors that have seen nothing."""
-        return eddm_jit.new_table(n)
-
     def _sound(self, row: NDArray[np.float64], fresh: NDArray[np.float64]) -> bool:
-        in_order = row[ERRORS] <= row[AT] <= row[N] and row[MEAN] <= row[N]
-        return bool(counts(row[[N, ERRORS, AT]]) and in_order and (row[[MEAN, SPREAD, MOST]] >= 0.0).all())
+        in_order = row[E_ERRORS] <= row[E_AT] <= row[E_N] and row[E_MEAN] <= row[E_N]
+        return bool(counts(row[[E_N, E_ERRORS, E_AT]]) and in_order and (row[[E_MEAN, E_SPREAD, E_MOST]] >= 0.0).all())

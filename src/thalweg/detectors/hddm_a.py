@@ -1,7 +1,7 @@
 """HDDM-A: has the mean risen since it was lowest, by more than Hoeffding's inequality allows?"""
 
 import math
-from typing import Any, ClassVar, Literal, final
+from typing import ClassVar, Literal, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from thalweg.core import params
 from thalweg.detectors import hddm_a_jit
 from thalweg.detectors.detector import Detector, counts
-from thalweg.detectors.hddm_a_jit import N_HIGH, N_LOW, TOTAL, TOTAL_HIGH, TOTAL_LOW, N
+from thalweg.detectors.hddm_a_jit import H_N, H_N_HIGH, H_N_LOW, H_TOTAL, H_TOTAL_HIGH, H_TOTAL_LOW
 
 _FALLS = {"up": 0, "forget": 1, "both": 2}
 
@@ -40,7 +40,8 @@ class HDDMA(Detector):
     """
 
     code: ClassVar[int] = hddm_a_jit.CODE
-    _jit: ClassVar[Any] = hddm_a_jit
+    _step, _run = staticmethod(hddm_a_jit.step), staticmethod(hddm_a_jit.run)
+    _columns: ClassVar[int] = hddm_a_jit.H_COLUMNS
     _least: ClassVar[float] = 0.0
     _most: ClassVar[float] = 1.0
 
@@ -67,10 +68,6 @@ class HDDMA(Detector):
         bounds = math.log(1.0 / drift), math.log(2.0 / warning), math.log(2.0 / drift)
         return np.array([*(b / 2.0 for b in bounds), _FALLS[self.direction]], dtype=np.float64)
 
-    def new_rows(self, n: int) -> NDArray[np.float64]:
-        """Make a table of n detectors that have seen nothing."""
-        return hddm_a_jit.new_table(n)
-
     def _sound(self, row: NDArray[np.float64], fresh: NDArray[np.float64]) -> bool:
-        n, total = row[[N, N_LOW, N_HIGH]], row[[TOTAL, TOTAL_LOW, TOTAL_HIGH]]
+        n, total = row[[H_N, H_N_LOW, H_N_HIGH]], row[[H_TOTAL, H_TOTAL_LOW, H_TOTAL_HIGH]]
         return counts(n) and bool((n <= n[0]).all() and (total >= 0.0).all() and (total <= n).all())

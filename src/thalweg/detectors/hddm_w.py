@@ -1,7 +1,7 @@
 """HDDM-W: has the weighted average risen since it was lowest, by more than McDiarmid's inequality allows?"""
 
 import math
-from typing import Any, ClassVar, Literal, final
+from typing import ClassVar, Literal, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from thalweg.core import params
 from thalweg.detectors import hddm_w_jit
 from thalweg.detectors.detector import Detector
-from thalweg.detectors.hddm_w_jit import CHANGES, DOWN, MEAN, UP, WEIGHTS
+from thalweg.detectors.hddm_w_jit import W_CHANGES, W_DOWN, W_MEAN, W_UP, W_WEIGHTS
 
 _FALLS = {"up": 0, "forget": 1, "both": 2}
 
@@ -41,7 +41,8 @@ class HDDMW(Detector):
     """
 
     code: ClassVar[int] = hddm_w_jit.CODE
-    _jit: ClassVar[Any] = hddm_w_jit
+    _step, _run = staticmethod(hddm_w_jit.step), staticmethod(hddm_w_jit.run)
+    _columns: ClassVar[int] = hddm_w_jit.W_COLUMNS
     _least: ClassVar[float] = 0.0
     _most: ClassVar[float] = 1.0
 
@@ -70,11 +71,7 @@ class HDDMW(Detector):
         bounds = [math.log(1.0 / float(d)) / 2.0 for d in (self.warning_delta, self.delta)]
         return np.array([self.weight, *bounds, _FALLS[self.direction]], dtype=np.float64)
 
-    def new_rows(self, n: int) -> NDArray[np.float64]:
-        """Make a table of n detectors that have seen nothing."""
-        return hddm_w_jit.new_table(n)
-
     def _sound(self, row: NDArray[np.float64], fresh: NDArray[np.float64]) -> bool:
-        weights = row[[WEIGHTS, UP + 1, UP + 4, DOWN + 1, DOWN + 4]]
-        in_range = (weights >= 0.0).all() and (weights <= 1.0).all() and 0.0 <= row[MEAN] <= 1.0
-        return bool(in_range and (np.abs(row[UP:CHANGES]) <= 1000.0).all())
+        weights = row[[W_WEIGHTS, W_UP + 1, W_UP + 4, W_DOWN + 1, W_DOWN + 4]]
+        in_range = (weights >= 0.0).all() and (weights <= 1.0).all() and 0.0 <= row[W_MEAN] <= 1.0
+        return bool(in_range and (np.abs(row[W_UP:W_CHANGES]) <= 1000.0).all())

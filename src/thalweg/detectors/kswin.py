@@ -1,7 +1,7 @@
 """KSWIN: do the newest values of a window look as if drawn from the same source as the older ones?"""
 
 from functools import lru_cache
-from typing import Any, ClassVar, Literal, final
+from typing import ClassVar, Literal, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from thalweg.core import params
 from thalweg.detectors import kswin_jit
 from thalweg.detectors.detector import Detector, counts
-from thalweg.detectors.kswin_jit import DISTANCE, DRAWS, HELD, KEY, NEXT, SORTED, WINDOW
+from thalweg.detectors.kswin_jit import K_DISTANCE, K_DRAWS, K_HELD, K_KEY, K_NEXT, K_SORTED, K_WINDOW
 
 
 @final
@@ -40,8 +40,10 @@ class KSWIN(Detector):
     """
 
     code: ClassVar[int] = kswin_jit.CODE
-    _jit: ClassVar[Any] = kswin_jit
-    _constants: ClassVar[slice] = slice(WINDOW, SORTED)
+    _step, _run = staticmethod(kswin_jit.step), staticmethod(kswin_jit.run)
+    _changes: ClassVar[int] = kswin_jit.K_CHANGES
+    _last: ClassVar[int] = kswin_jit.K_LAST
+    _constants: ClassVar[slice] = slice(K_WINDOW, K_SORTED)
 
     __slots__ = ("delta", "direction", "recent", "seed", "window")
 
@@ -79,18 +81,20 @@ class KSWIN(Detector):
     @property
     def p_value(self) -> float:
         """The p-value of the last test; 1.0 before the first. After a drift the window must fill before the next."""
-        return float(p_values(self._table[:1, DISTANCE], int(self.recent))[0])
+        return float(p_values(self._table[:1, K_DISTANCE], int(self.recent))[0])
 
     def _sound(self, row: NDArray[np.float64], fresh: NDArray[np.float64]) -> bool:
         w, r = int(self.window), int(self.recent)
-        if (row != fresh)[WINDOW:KEY].any() or not counts(row[[HELD, NEXT, DRAWS, DISTANCE, KEY, KEY + 1]]):
+        if (row != fresh)[K_WINDOW:K_KEY].any() or not counts(
+            row[[K_HELD, K_NEXT, K_DRAWS, K_DISTANCE, K_KEY, K_KEY + 1]]
+        ):
             return False
-        if row[HELD] > w or row[NEXT] >= w or row[DISTANCE] > r or row[DRAWS] % r != 0 or row[DRAWS] >= 2**52:
+        if row[K_HELD] > w or row[K_NEXT] >= w or row[K_DISTANCE] > r or row[K_DRAWS] % r != 0 or row[K_DRAWS] >= 2**52:
             return False
-        if row[KEY : KEY + 2].max() >= 2**32:
+        if row[K_KEY : K_KEY + 2].max() >= 2**32:
             return False
-        held, newest = int(row[HELD]), int(row[NEXT]) - 1
-        values, order, marks, deck = np.split(row[SORTED:], [w, 2 * w, 3 * w])
+        held, newest = int(row[K_HELD]), int(row[K_NEXT]) - 1
+        values, order, marks, deck = np.split(row[K_SORTED:], [w, 2 * w, 3 * w])
         slots = np.arange(newest, newest - held, -1) % w  # of the window, newest first
         expected = np.zeros(w)
         expected[slots[:r]] = 1.0

@@ -6,39 +6,36 @@ so that the distance of the two samples takes one walk and no sorting.
 
 table[i], one row per detector:
 
-| columns      | name     | meaning                                                                           |
-| 0            | HELD     | values in the window                                                              |
-| 1            | NEXT     | slot of the next value; of the oldest value, when the window is full              |
-| 2            | DRAWS    | random numbers drawn so far                                                       |
-| 3            | DISTANCE | what the last test gave: r times the distance of Kolmogorov and Smirnov           |
-| 4            | CHANGES  | drifts so far                                                                     |
-| 5            | LAST     | the last level: 0 stable, 2 drift                                                 |
-| 6            | WINDOW   | constant: w                                                                       |
-| 7            | RECENT   | constant: r                                                                       |
-| 8, 9         | KEY      | constant: the seed of the random numbers, upper and lower 32 bits                 |
-| 10           | SORTED   | HELD values in ascending order, then what was left there                          |
-| 10 + w       |          | ORDER: the slot of each of these                                                  |
-| 10 + 2 w     |          | MARKS: of each slot: 1.0 among the newest r values, -1.0 drawn (in a test), or 0.0 |
-| 10 + 3 w     |          | DECK: the numbers 0, …, w - r - 1 as the draws have mixed them                    |
+| columns  | name       | meaning                                                                            |
+| 0        | K_HELD     | values in the window                                                               |
+| 1        | K_NEXT     | slot of the next value; of the oldest value, when the window is full               |
+| 2        | K_DRAWS    | random numbers drawn so far                                                        |
+| 3        | K_DISTANCE | what the last test gave: r times the distance of Kolmogorov and Smirnov            |
+| 4        | K_CHANGES  | drifts so far                                                                      |
+| 5        | K_LAST     | the last level: 0 stable, 2 drift                                                  |
+| 6        | K_WINDOW   | constant: w                                                                        |
+| 7        | K_RECENT   | constant: r                                                                        |
+| 8, 9     | K_KEY      | constant: the seed of the random numbers, upper and lower 32 bits                  |
+| 10       | K_SORTED   | K_HELD values in ascending order, then what was left there                         |
+| 10 + w   |            | ORDER: the slot of each of these                                                   |
+| 10 + 2 w |            | MARKS: of each slot: 1.0 among the newest r values, -1.0 drawn (in a test), or 0.0 |
+| 10 + 3 w |            | DECK: the numbers 0, …, w - r - 1 as the draws have mixed them                     |
 
-rules: 0 FAR, the least DISTANCE that chance does not explain; 1 BOTH, 1.0 where a fall is a drift, too.
+rules: 0 KR_FAR, the least K_DISTANCE that chance does not explain; 1 KR_BOTH, 1.0 where a fall is a drift, too.
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
-from thalweg.jit.compile import called, compiled, inlined
-from thalweg.jit.random import seeded
+from thalweg.detectors.row_jit import Levels, Table
+from thalweg.jit.compile import compiled, inlined
+from thalweg.jit.random import GAMMA, mixed, seeded
 
-Table = NDArray[np.float64]
-
-HELD, NEXT, DRAWS, DISTANCE, CHANGES, LAST, WINDOW, RECENT, KEY = range(9)
-SORTED = 10
-FAR, BOTH = range(2)
+K_HELD, K_NEXT, K_DRAWS, K_DISTANCE, K_CHANGES, K_LAST, K_WINDOW, K_RECENT, K_KEY = range(9)
+K_SORTED = 10
+KR_FAR, KR_BOTH = range(2)
 CODE = 6
 
-_GAMMA, _MIX1, _MIX2 = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
-_S27, _S30, _S31, _S32 = np.uint64(27), np.uint64(30), np.uint64(31), np.uint64(32)
+_S32 = np.uint64(32)
 
 
 def new_table(n: int, *, window: int = 100, recent: int = 30, seed: int = 1) -> Table:
@@ -47,23 +44,23 @@ def new_table(n: int, *, window: int = 100, recent: int = 30, seed: int = 1) -> 
     >>> new_table(100).shape  # 3 KB each
     (100, 380)
     """
-    table = np.zeros((n, SORTED + 4 * window - recent))
-    table[:, WINDOW] = window
-    table[:, RECENT] = recent
+    table = np.zeros((n, K_SORTED + 4 * window - recent))
+    table[:, K_WINDOW] = window
+    table[:, K_RECENT] = recent
     keys = seeded(seed, n)
-    table[:, KEY] = keys >> _S32
-    table[:, KEY + 1] = keys & np.uint64(0xFFFFFFFF)
-    table[:, SORTED + 3 * window :] = np.arange(window - recent)
+    table[:, K_KEY] = keys >> _S32
+    table[:, K_KEY + 1] = keys & np.uint64(0xFFFFFFFF)
+    table[:, K_SORTED + 3 * window :] = np.arange(window - recent)
     return table
 
 
 @inlined
 def clear(table: Table, i: int) -> None:
     """Forget everything but the constants."""
-    for k in range(WINDOW):
+    for k in range(K_WINDOW):
         table[i, k] = 0.0
-    deck = SORTED + 3 * int(table[i, WINDOW])
-    for k in range(SORTED, deck):
+    deck = K_SORTED + 3 * int(table[i, K_WINDOW])
+    for k in range(K_SORTED, deck):
         table[i, k] = 0.0
     for k in range(deck, table.shape[1]):
         table[i, k] = k - deck
@@ -72,37 +69,37 @@ def clear(table: Table, i: int) -> None:
 @inlined
 def estimate(table: Table, i: int) -> float:
     """Give the mean of the newest r values, or of as many as there are; 0 before the first."""
-    w, n = int(table[i, WINDOW]), min(table[i, HELD], table[i, RECENT])
+    w, n = int(table[i, K_WINDOW]), min(table[i, K_HELD], table[i, K_RECENT])
     return total(table, i, w, 1.0) / n if n > 0.0 else 0.0
 
 
-@called
+@compiled
 def step(table: Table, i: int, x: float, rules: Table) -> int:
     """Take one value; 2 when it is a drift, else 0."""
-    w, r = int(table[i, WINDOW]), int(table[i, RECENT])
+    w, r = int(table[i, K_WINDOW]), int(table[i, K_RECENT])
     insert(table, i, w, r, x)
-    table[i, LAST] = 0.0
-    if table[i, HELD] < w:
+    table[i, K_LAST] = 0.0
+    if table[i, K_HELD] < w:
         return 0
     draw(table, i, w, r)
     distance = compare(table, i, w)
-    table[i, DISTANCE] = distance
-    far = distance >= rules[FAR]
-    drift = far and (rules[BOTH] > 0.0 or total(table, i, w, 1.0) > total(table, i, w, -1.0))
+    table[i, K_DISTANCE] = distance
+    far = distance >= rules[KR_FAR]  # D = max |F₁ - F₂| of the two samples, whose p-value is then at most α
+    drift = far and (rules[KR_BOTH] > 0.0 or total(table, i, w, 1.0) > total(table, i, w, -1.0))
     put_back(table, i, w, r)
     if far:
         keep_newest(table, i, w, r)
     if not drift:
         return 0
-    table[i, CHANGES] += 1.0
-    table[i, LAST] = 2.0
+    table[i, K_CHANGES] += 1.0
+    table[i, K_LAST] = 2.0
     return 2
 
 
 @inlined
 def insert(table: Table, i: int, w: int, r: int, x: float) -> None:
     """Put a value into its slot, over the oldest when the window is full, and into the order."""
-    slot, n, order, marks = int(table[i, NEXT]), int(table[i, HELD]), SORTED + w, SORTED + 2 * w
+    slot, n, order, marks = int(table[i, K_NEXT]), int(table[i, K_HELD]), K_SORTED + w, K_SORTED + 2 * w
     if n == w:
         n -= 1
         at = order
@@ -111,15 +108,15 @@ def insert(table: Table, i: int, w: int, r: int, x: float) -> None:
         for k in range(at, order + n):
             table[i, k] = table[i, k + 1]
             table[i, k - w] = table[i, k - w + 1]
-    at = SORTED + n
-    while at > SORTED and table[i, at - 1] > x:
+    at = K_SORTED + n
+    while at > K_SORTED and table[i, at - 1] > x:
         table[i, at] = table[i, at - 1]
         table[i, at + w] = table[i, at + w - 1]
         at -= 1
     table[i, at] = x
     table[i, at + w] = slot
-    table[i, HELD] = n + 1
-    table[i, NEXT] = slot + 1 if slot + 1 < w else 0
+    table[i, K_HELD] = n + 1
+    table[i, K_NEXT] = slot + 1 if slot + 1 < w else 0
     table[i, marks + slot] = 1.0
     if n >= r:
         table[i, marks + (slot - r if slot >= r else slot - r + w)] = 0.0
@@ -128,12 +125,12 @@ def insert(table: Table, i: int, w: int, r: int, x: float) -> None:
 @inlined
 def draw(table: Table, i: int, w: int, r: int) -> None:
     """Mark r of the older values, each set of r equally likely: the first r cards of the deck, mixed again."""
-    key = (np.uint64(table[i, KEY]) << _S32) | np.uint64(table[i, KEY + 1])
-    z = key + np.uint64(table[i, DRAWS]) * _GAMMA
-    table[i, DRAWS] += r
-    oldest, marks, deck = int(table[i, NEXT]), SORTED + 2 * w, SORTED + 3 * w
+    key = (np.uint64(table[i, K_KEY]) << _S32) | np.uint64(table[i, K_KEY + 1])
+    z = key + np.uint64(table[i, K_DRAWS]) * GAMMA
+    table[i, K_DRAWS] += r
+    oldest, marks, deck = int(table[i, K_NEXT]), K_SORTED + 2 * w, K_SORTED + 3 * w
     for j in range(r):
-        z += _GAMMA
+        z += GAMMA
         at = deck + j + below(z, w - r - j)
         card = table[i, at]
         table[i, at] = table[i, deck + j]
@@ -145,19 +142,17 @@ def draw(table: Table, i: int, w: int, r: int) -> None:
 @inlined
 def below(z: np.uint64, n: int) -> int:
     """Mix the state of splitmix64 into a number from 0, …, n - 1."""
-    z = (z ^ (z >> _S30)) * _MIX1
-    z = (z ^ (z >> _S27)) * _MIX2
-    return int(np.int64((((z ^ (z >> _S31)) >> _S32) * np.uint64(n)) >> _S32))
+    return int(np.int64(((mixed(z) >> _S32) * np.uint64(n)) >> _S32))
 
 
 @inlined
 def compare(table: Table, i: int, w: int) -> float:
     """Walk up the window; give the greatest difference between how many new and how many drawn values are passed."""
-    order, marks = SORTED + w, SORTED + 2 * w
+    order, marks = K_SORTED + w, K_SORTED + 2 * w
     passed, most = 0.0, 0.0
     for k in range(w):
         passed += table[i, marks + int(table[i, order + k])]
-        if k == w - 1 or table[i, SORTED + k + 1] > table[i, SORTED + k]:  # equal values are passed together
+        if k == w - 1 or table[i, K_SORTED + k + 1] > table[i, K_SORTED + k]:  # equal values are passed together
             most = max(most, abs(passed))
     return most
 
@@ -166,8 +161,8 @@ def compare(table: Table, i: int, w: int) -> float:
 def total(table: Table, i: int, w: int, mark: float) -> float:
     """Sum the values with this mark."""
     s = 0.0
-    for k in range(SORTED, SORTED + int(table[i, HELD])):
-        if table[i, SORTED + 2 * w + int(table[i, k + w])] == mark:
+    for k in range(K_SORTED, K_SORTED + int(table[i, K_HELD])):
+        if table[i, K_SORTED + 2 * w + int(table[i, k + w])] == mark:
             s += table[i, k]
     return s
 
@@ -175,7 +170,7 @@ def total(table: Table, i: int, w: int, mark: float) -> float:
 @inlined
 def put_back(table: Table, i: int, w: int, r: int) -> None:
     """Take the marks off the drawn values."""
-    oldest, marks, deck = int(table[i, NEXT]), SORTED + 2 * w, SORTED + 3 * w
+    oldest, marks, deck = int(table[i, K_NEXT]), K_SORTED + 2 * w, K_SORTED + 3 * w
     for j in range(r):
         slot = oldest + int(table[i, deck + j])
         table[i, marks + (slot if slot < w else slot - w)] = 0.0
@@ -184,23 +179,17 @@ def put_back(table: Table, i: int, w: int, r: int) -> None:
 @inlined
 def keep_newest(table: Table, i: int, w: int, r: int) -> None:
     """Drop all but the newest r values."""
-    to = SORTED
-    for k in range(SORTED, SORTED + w):
-        if table[i, SORTED + 2 * w + int(table[i, k + w])] == 1.0:
+    to = K_SORTED
+    for k in range(K_SORTED, K_SORTED + w):
+        if table[i, K_SORTED + 2 * w + int(table[i, k + w])] == 1.0:
             table[i, to] = table[i, k]
             table[i, to + w] = table[i, k + w]
             to += 1
-    table[i, HELD] = r
+    table[i, K_HELD] = r
 
 
 @compiled
-def update_one(table: Table, i: int, x: float, rules: Table) -> int:
-    """Take one value; give its level."""
-    return step(table, i, x, rules)
-
-
-@compiled
-def update_many(table: Table, i: int, values: Table, rules: Table, out: NDArray[np.int8]) -> None:
+def run(table: Table, i: int, values: Table, rules: Table, out: Levels) -> None:
     """Take values in order; write the level of each."""
     for k in range(len(values)):
         out[k] = step(table, i, values[k], rules)

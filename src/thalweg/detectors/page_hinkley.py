@@ -1,6 +1,6 @@
 """Page-Hinkley: have the deviations from the mean so far added up to too much since their sum was lowest?"""
 
-from typing import Any, ClassVar, Literal, final
+from typing import ClassVar, Literal, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from thalweg.core import params
 from thalweg.detectors import page_hinkley_jit
 from thalweg.detectors.detector import Detector, counts
-from thalweg.detectors.page_hinkley_jit import DOWN, HIGHEST, LOWEST, TOTAL, UP, N
+from thalweg.detectors.page_hinkley_jit import P_DOWN, P_HIGHEST, P_LOWEST, P_N, P_TOTAL, P_UP
 
 
 @final
@@ -36,7 +36,8 @@ class PageHinkley(Detector):
     """
 
     code: ClassVar[int] = page_hinkley_jit.CODE
-    _jit: ClassVar[Any] = page_hinkley_jit
+    _step, _run = staticmethod(page_hinkley_jit.step), staticmethod(page_hinkley_jit.run)
+    _columns: ClassVar[int] = page_hinkley_jit.P_COLUMNS
 
     __slots__ = ("direction", "fading", "min_values", "slack", "threshold")
 
@@ -66,12 +67,11 @@ class PageHinkley(Detector):
         both = self.direction == "both"
         return np.array([self.min_values, self.slack, self.threshold, self.fading, both], dtype=np.float64)
 
-    def new_rows(self, n: int) -> NDArray[np.float64]:
-        """Make a table of n detectors that have seen nothing."""
-        return page_hinkley_jit.new_table(n)
-
     def _sound(self, row: NDArray[np.float64], fresh: NDArray[np.float64]) -> bool:
-        lowest, highest, far = row[LOWEST], row[HIGHEST], np.abs(row[[TOTAL, UP, LOWEST, DOWN, HIGHEST]])
+        lowest, highest, far = row[P_LOWEST], row[P_HIGHEST], np.abs(row[[P_TOTAL, P_UP, P_LOWEST, P_DOWN, P_HIGHEST]])
         return bool(
-            counts(row[[N]]) and lowest <= min(row[UP], 0.0) and max(row[DOWN], 0.0) <= highest and far.max() < 1e200
+            counts(row[[P_N]])
+            and lowest <= min(row[P_UP], 0.0)
+            and max(row[P_DOWN], 0.0) <= highest
+            and far.max() < 1e200
         )

@@ -1,7 +1,7 @@
-"""How the library compiles: four decorators and the folder where compiled code is kept.
+"""How the library compiles: five decorators and the folder where compiled code is kept.
 
 ``compiled`` and ``hot`` are for entry routines, called from Python: cached on disk, the GIL released.
-``inlined`` and ``called`` are for the functions they are made of.
+``inlined`` and ``called`` are for the functions they are made of, ``inlined_entry`` for one that is both.
 
 Numba notices an edited file but not an edited file that another one calls. The cache folder of a
 file is therefore named by a hash of its source and of every source that it imports, directly or not:
@@ -82,6 +82,11 @@ def hot(function: F) -> F:
 def inlined(function: F) -> F:
     """Compile a small function, which makes no arrays, into whatever calls it."""
     return _compile(function, _nrt=False, forceinline=True)
+
+
+def inlined_entry(function: F) -> F:
+    """Compile a small function into whatever calls it, and for calls from Python, cached on disk."""
+    return _cached(_compile(function, _nrt=False, forceinline=True))
 
 
 def called(function: F) -> F:

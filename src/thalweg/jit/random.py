@@ -9,11 +9,11 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from thalweg.jit.compile import inlined
+from thalweg.jit.compile import compiled, inlined
 
 Seeds = NDArray[np.uint64]
 
-_GAMMA = np.uint64(0x9E3779B97F4A7C15)
+GAMMA = np.uint64(0x9E3779B97F4A7C15)
 _MIX1 = np.uint64(0xBF58476D1CE4E5B9)
 _MIX2 = np.uint64(0x94D049BB133111EB)
 _S11, _S27, _S30, _S31, _S32 = np.uint64(11), np.uint64(27), np.uint64(30), np.uint64(31), np.uint64(32)
@@ -32,8 +32,13 @@ def seeded(seed: int, n: int = 1) -> Seeds:
 @inlined
 def bits(s: Seeds, i: int) -> np.uint64:
     """Draw 64 random bits (Steele, Lea, Flood 2014)."""
-    s[i] += _GAMMA
-    z = s[i]
+    s[i] += GAMMA
+    return mixed(s[i])
+
+
+@inlined
+def mixed(z: np.uint64) -> np.uint64:
+    """Make random bits of a state that counts up by GAMMA: the second half of splitmix64."""
     z = (z ^ (z >> _S30)) * _MIX1
     z = (z ^ (z >> _S27)) * _MIX2
     return np.uint64(z ^ (z >> _S31))
@@ -43,6 +48,24 @@ def bits(s: Seeds, i: int) -> np.uint64:
 def uniform(s: Seeds, i: int) -> float:
     """Draw from [0, 1)."""
     return float(bits(s, i) >> _S11) * _UNIT
+
+
+@inlined
+def uniforms(s: Seeds, i: int, out: NDArray[np.float64]) -> None:
+    """Fill with draws from [0, 1): the same that ``uniform`` gives one by one, but none waits for the one before."""
+    at = s[i]
+    for k in range(len(out)):
+        at += GAMMA
+        out[k] = float(np.int64(mixed(at) >> _S11)) * _UNIT
+    s[i] = at
+
+
+@compiled
+def uniforms_from(seed: int, first: int, out: NDArray[np.float64]) -> None:
+    """Fill with draws number ``first``, ``first`` + 1, … of a generator that begins with this very seed."""
+    at = np.empty(1, dtype=np.uint64)
+    at[0] = np.uint64(seed) + np.uint64(first) * GAMMA
+    uniforms(at, 0, out)
 
 
 @inlined

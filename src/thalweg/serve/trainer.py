@@ -10,6 +10,7 @@ from thalweg.core import door, params
 from thalweg.core.classifier import Classifier
 from thalweg.core.labels import sequence
 from thalweg.detectors.by_name import make_detector
+from thalweg.jit.random import uniforms_from
 from thalweg.keeping import snapshot
 from thalweg.learners.chunks.chunk_ensemble import ChunkEnsemble
 from thalweg.serve.versions import Note, Shelf
@@ -145,14 +146,9 @@ class Trainer:
         """Which of the next n rows are labelled: by the number of the row, so that nothing need be remembered."""
         if self.label_fraction == 1:
             return np.ones(n, dtype=np.bool_)
-        with np.errstate(over="ignore"):  # splitmix64
-            z = np.uint64(self.seed) + np.arange(self.rows + 1, self.rows + n + 1, dtype=np.uint64) * np.uint64(
-                0x9E3779B97F4A7C15
-            )
-            z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-            z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-            z ^= z >> np.uint64(31)
-        return (z >> np.uint64(11)).astype(np.float64) / (1 << 53) < float(self.label_fraction)
+        draws = np.empty(n)
+        uniforms_from(self.seed, self.rows, draws)
+        return draws < float(self.label_fraction)
 
     def _refuse(self, X: Any, y: NDArray[Any], asked: NDArray[np.bool_]) -> None:
         learner = self.learner

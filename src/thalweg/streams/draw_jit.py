@@ -80,11 +80,7 @@ def uniforms(s: Seeds, java: bool, out: Floats) -> None:
         for i in range(len(out)):
             out[i] = _java_uniform(s)
         return
-    at = s[0]
-    for i in range(len(out)):
-        at += own._GAMMA
-        out[i] = float(np.int64(_mixed(at) >> own._S11)) * _UNIT
-    s[0] = at
+    own.uniforms(s, 0, out)
 
 
 @inlined
@@ -110,14 +106,6 @@ def chances(s: Seeds, java: bool, out: Floats) -> None:
         return
     for i in range(len(out)):
         out[i] = (_java_integer(s, 100) + 1) * 0.01 - 2e-11
-
-
-@inlined
-def _mixed(at: np.uint64) -> np.uint64:
-    """What ``bits`` of the library's own generator makes of its state."""
-    z = (at ^ (at >> own._S30)) * own._MIX1
-    z = (z ^ (z >> own._S27)) * own._MIX2
-    return np.uint64(z ^ (z >> own._S31))
 
 
 @inlined

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from thalweg.detectors.any_jit import feed
 from thalweg.jit.compile import called, compiled, inlined
-from thalweg.jit.random import Seeds, poisson
+from thalweg.jit.random import GAMMA, Seeds, poisson
 from thalweg.learners.subspaces.patches_jit import LARGEST
 
 Floats = NDArray[np.float64]
@@ -28,7 +28,6 @@ FADING = 0.995
 _STEP = 0.05
 _SHARPEST = 12.0
 _SURE = 0.9
-_GAMMA = np.uint64(0x9E3779B97F4A7C15)
 
 
 @compiled
@@ -169,6 +168,6 @@ def draw(seeds: Seeds, learned: int, rate: float, out: Floats) -> None:
     """Write the weight of each of the next rows for each tree; a draw depends on the number of the row alone."""
     place = np.zeros(1, dtype=np.uint64)
     for t in range(len(out)):
-        place[0] = seeds[t] + np.uint64(learned) * _GAMMA
+        place[0] = seeds[t] + np.uint64(learned) * GAMMA
         for j in range(out.shape[1]):
             out[t, j] = poisson(place, 0, rate)

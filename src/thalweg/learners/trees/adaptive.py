@@ -101,7 +101,8 @@ class HoeffdingAdaptiveTree(Pictured):
     def _adopt(self, tables: State, schema: Schema) -> None:
         extras = self._extras()
         pool = Pool.adopt(self._rules(), tables, schema, trees=1, extras=extras)
-        if not (_are_adwins(pool.pairs, extras.pair) and (pool.marks >= 0.0).all() and np.isfinite(pool.marks).all()):
+        finite = np.isfinite(pool.pairs).all() and np.isfinite(pool.marks).all()
+        if not (finite and adwin_jit.could_be(pool.pairs, extras.pair) and (pool.marks >= 0.0).all()):
             raise ValueError("its tables 'pairs' and 'marks' are not those of a tree")
         self._pool = pool
 
@@ -141,21 +142,3 @@ class HoeffdingAdaptiveTree(Pictured):
     def _trust(self, leaf: int) -> float:
         """The weight of a leaf's vote."""
         return float(max(self._pool.marks[leaf, A_ERROR], LEAST_ERROR) ** -2.0)
-
-
-def _are_adwins(rows: Floats, fresh: Floats) -> bool:
-    """Could all rows be ADWINs with the constants of a fresh one?"""
-    constants = slice(adwin_jit.CLOCK, adwin_jit.BUCKETS)
-    m = int(fresh[adwin_jit.M])
-    levels, held = rows[:, adwin_jit.LEVELS], rows[:, adwin_jit.BUCKETS :: 2 * m + 3]
-    used = np.arange(LEVELS) < levels[:, None]
-    return bool(
-        np.isfinite(rows).all()
-        and (rows[:, constants] == fresh[constants]).all()
-        and (levels == np.floor(levels)).all()
-        and ((levels >= 0.0) & (levels <= LEVELS)).all()
-        and (held == np.floor(held)).all()
-        and np.where(used, (held >= 1.0) & (held <= m), held == 0.0).all()
-        and (rows[:, adwin_jit.WIDTH] == held @ np.ldexp(1.0, np.arange(LEVELS))).all()
-        and (rows[:, adwin_jit.SPREAD] >= 0.0).all()
-    )

@@ -78,7 +78,7 @@ def link_of(a: Alternates, i: int) -> int:
 @called
 def feed(monitors: Floats, k: int, wrong: float, delta: float) -> int:
     """Let an ADWIN take an error; 1: errors have risen."""
-    return adwin_jit.step(monitors, k, wrong, delta)
+    return adwin_jit.change(monitors, k, wrong, delta)
 
 
 @called
@@ -199,7 +199,7 @@ def grow(p: Trees, a: Alternates, i: int, known: int, X: Floats, r: int, y: int,
 def compare(p: Trees, a: Alternates, i: int) -> int:
     """Is the alternate of inner node i surely better (1), surely worse (-1), or is it too early to say (0)?"""
     mine, other = monitor_of(p, i), monitor_of(p, link_of(a, i))
-    n, m = a.monitors[mine, adwin_jit.WIDTH], a.monitors[other, adwin_jit.WIDTH]
+    n, m = a.monitors[mine, adwin_jit.A_WIDTH], a.monitors[other, adwin_jit.A_WIDTH]
     if min(n, m) <= p.rules[R_MIN_ROWS]:
         return 0
     e = adwin_jit.estimate(a.monitors, mine)

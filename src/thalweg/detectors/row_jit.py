@@ -1,0 +1,50 @@
+"""What the rows of most detectors share.
+
+A detector of such a kind is one row of float64 numbers that begins as zeros. Its last two columns are the number of
+drifts so far and the last level; what is before them is forgotten when the value after a drift comes.
+
+| column | meaning                                                                              |
+| 0      | n, values since the start or the last drift (HDDM-W: its weighted average)           |
+| 1      | their sum, or how many of them are errors (HDDM-W: the sum of its squared weights)   |
+| …      | what the kind needs                                                                  |
+| -2     | drifts so far                                                                        |
+| -1     | the last level: 0 stable, 1 warning, 2 drift; after a drift the next value restarts  |
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thalweg.jit.compile import compiled, inlined
+
+Table = NDArray[np.float64]
+Levels = NDArray[np.int8]
+
+
+@inlined
+def clear(table: Table, i: int) -> None:
+    """Forget everything."""
+    for k in range(table.shape[1]):
+        table[i, k] = 0.0
+
+
+@inlined
+def restart(table: Table, i: int) -> None:
+    """Forget everything but the number of drifts and the last level."""
+    for k in range(table.shape[1] - 2):
+        table[i, k] = 0.0
+
+
+@inlined
+def mean(table: Table, i: int) -> float:
+    """Give the mean of the values since the last start; 0 before the first."""
+    n = table[i, 0]
+    return table[i, 1] / n if n > 0.0 else 0.0
+
+
+@compiled
+def first_unfit(values: Table, least: float, most: float) -> int:
+    """Find the first value that is no number, or outside of these bounds; -1: none."""
+    for k in range(len(values)):
+        if not least <= values[k] <= most:
+            return k
+    return -1
