@@ -14,6 +14,7 @@ from thalweg.jit import random as own
 from thalweg.jit.compile import called, inlined
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 Seeds = NDArray[np.uint64]
 
 _A, _C, _MASK = np.uint64(0x5DEECE66D), np.uint64(0xB), np.uint64((1 << 48) - 1)

@@ -14,9 +14,9 @@ from thalweg.streams.generators.random_tree import RandomTree
 from thalweg.streams.generators.rbf import RandomRBF
 from thalweg.streams.generators.sea import SEA
 from thalweg.streams.generators.text import Text
-from thalweg.streams.source import Source
+from thalweg.streams.source import Rng, Source
 
-Make = Callable[[int, int, str], Source]
+Make = Callable[[int, int, Rng], Source]
 """From limit, seed and random source to a stream."""
 
 _PERIOD = 250_000
@@ -41,7 +41,7 @@ class PaperStream:
     """How to make it with so many records between two drifts; None: there are none between its concepts."""
 
     def __call__(
-        self, *, rows: int | None = None, seed: int = 1, rng: str = "java", period: int | None = None
+        self, *, rows: int | None = None, seed: int = 1, rng: Rng = "java", period: int | None = None
     ) -> Source:
         """Make it. rows: None: as many as the authors used. rng: "java": their very records, where the seed is 1.
 
@@ -63,7 +63,7 @@ class PaperStream:
 
 
 def paper_stream(
-    name: str, *, rows: int | None = None, seed: int = 1, rng: str = "java", period: int | None = None
+    name: str, *, rows: int | None = None, seed: int = 1, rng: Rng = "java", period: int | None = None
 ) -> Source:
     """Make the stream of that name.
 
@@ -83,13 +83,13 @@ def paper_stream(
     return PAPER_STREAMS[name](rows=rows, seed=seed, rng=rng, period=period)
 
 
-Concepts = Sequence[Callable[[int, str], Source]]
+Concepts = Sequence[Callable[[int, Rng], Source]]
 
 
 def _drifting(concepts: Concepts, period: int, width: int) -> Make:
     """Nest drifts: each counts its own records, so that the same position is reached again and again."""
 
-    def make(rows: int, seed: int, rng: str) -> Source:
+    def make(rows: int, seed: int, rng: Rng) -> Source:
         seeds = [seed if rng == "java" else len(concepts) * seed + k for k in range(len(concepts))]
         streams = [concept(s, rng) for concept, s in zip(concepts, seeds, strict=True)]
         new, inner = streams.pop(), len(streams) - 1
@@ -115,15 +115,15 @@ def _gradual(name: str, line: str, concepts: Concepts) -> PaperStream:
     return PaperStream(name, line, _MILLION, make(_PERIOD), make)
 
 
-def _agrawal(function: int) -> Callable[[int, str], Source]:
+def _agrawal(function: int) -> Callable[[int, Rng], Source]:
     return lambda seed, rng: Agrawal(function=function, compat="moa" if rng == "java" else None, rng=rng, seed=seed)
 
 
-def _sea(function: int) -> Callable[[int, str], Source]:
+def _sea(function: int) -> Callable[[int, Rng], Source]:
     return lambda seed, rng: SEA(function=function, rng=rng, seed=seed)
 
 
-def _led(drifting: int) -> Callable[[int, str], Source]:
+def _led(drifting: int) -> Callable[[int, Rng], Source]:
     return lambda seed, rng: LED(drifting=drifting, rng=rng, seed=seed)
 
 
@@ -133,7 +133,7 @@ _LEDS = [_led(d) for d in (1, 3, 5, 7)]
 
 
 def _rbf(classes: int, features: int, speed: float) -> Make:
-    def make(rows: int, seed: int, rng: str) -> Source:
+    def make(rows: int, seed: int, rng: Rng) -> Source:
         return RandomRBF(
             classes=classes, features=features, speed=speed, model_seed=seed, rng=rng, seed=seed, limit=rows
         )
@@ -142,17 +142,17 @@ def _rbf(classes: int, features: int, speed: float) -> Make:
 
 
 def _tweets(words: int) -> Make:
-    def make(rows: int, seed: int, rng: str) -> Source:
+    def make(rows: int, seed: int, rng: Rng) -> Source:
         return Text(words=words, compat="moa" if rng == "java" else None, rng=rng, seed=seed, limit=rows)
 
     return make
 
 
-def _tree(rows: int, seed: int, rng: str) -> Source:
+def _tree(rows: int, seed: int, rng: Rng) -> Source:
     return RandomTree(model_seed=seed, rng=rng, seed=seed, limit=rows)
 
 
-def _hyperplane(rows: int, seed: int, rng: str) -> Source:
+def _hyperplane(rows: int, seed: int, rng: Rng) -> Source:
     return Hyperplane(drifting=10, magnitude=0.001, rng=rng, seed=seed, limit=rows)
 
 

@@ -3,15 +3,21 @@
 import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from thalweg.core import fields
 from thalweg.core.chunk import Chunk
+from thalweg.core.fields import Parametrised
 from thalweg.core.params import shown, whole
 from thalweg.core.protocols import State
 from thalweg.core.schema import Schema
+from thalweg.streams.draw_jit import Floats, Ints, Seeds, sown
+
+Rng = Literal["splitmix", "java"]
+"""Whose random numbers: the library's own, or those of java.util.Random."""
 
 
 class Source(ABC):
@@ -78,6 +84,10 @@ class Source(ABC):
     def limit(self) -> int | None:
         """After how many records the stream ends; None: when there are no more."""
         return self._limit
+
+    @limit.setter
+    def limit(self, limit: int | None) -> None:
+        self._set_limit(limit)
 
     def _set_limit(self, limit: int | None) -> None:
         if limit is not None:
@@ -168,7 +178,7 @@ class Source(ABC):
 
     # -- parameters ---------------------------------------------------------------------------------------------------
 
-    def get_params(self) -> dict[str, Any]:
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Give the parameters by name."""
         return {name: self._param(name) for name in inspect.signature(type(self)).parameters}
 
@@ -186,18 +196,94 @@ class Source(ABC):
         return f"{type(self).__name__}({', '.join(parts)})"
 
 
-class Generator(Source):
+class Generator(Source, Parametrised):
     """A stream that makes its records by a rule and by chance: without a limit it never ends.
+
+    A generator is its parameters, its schema and a compiled routine that ``_fill`` calls. What the next records depend
+    on stands in the tables ``_now``: the random numbers, and what ``_first_tables`` adds to them.
 
     >>> from thalweg import SEA
     >>> SEA().endless, SEA(limit=1_000).endless
     (True, False)
     """
 
+    seed: int = fields.whole(default=1, doc="Of the random numbers.", least=0)
+    limit: int | None = fields.whole(default=None, doc="Rows; None: endless.", least=0)
+
+    _schema: Schema = fields.fixed(Schema(()))
+    _now: State = fields.fixed({})
+
+    def _prepare(self) -> None:
+        """Check and make what follows from the parameters, then go to the first record."""
+        self.restart()
+
+    def _first_tables(self, random: Seeds) -> State:
+        """Make what the first record depends on, beside the random numbers, from which this may draw."""
+        return {}
+
+    def _fill(self, X: Floats, y: Ints) -> None:
+        """Write the next records and the codes of their classes."""
+        raise NotImplementedError
+
+    @property
+    def schema(self) -> Schema:
+        """What a record looks like."""
+        return self._schema
+
     @property
     def endless(self) -> bool:
         """Has it no limit?"""
         return self._limit is None
+
+    @property
+    def _random(self) -> Seeds:
+        return self._now["random"]
+
+    @property
+    def _java(self) -> bool:
+        return False
+
+    def _start(self) -> None:
+        random = sown(self.seed, java=self._java)
+        self._now = {"random": random} | self._first_tables(random)
+
+    def _next(self, n: int) -> Chunk:
+        X, y = np.empty((n, self._schema.n_features)), np.empty(n, dtype=np.int64)
+        self._fill(X, y)
+        return Chunk(X, y)
+
+    def _tables(self) -> State:
+        return self._now
+
+    def _adopt(self, tables: State, given: int) -> None:
+        self._now = {name: tables[name] for name in self._now}
+
+
+class JavaGenerator(Generator):
+    """A generator that can also draw Java's random numbers."""
+
+    rng: Rng = fields.choice(
+        default="splitmix",
+        doc="Whose random numbers: the library's own, or Java's, for MOA's very rows.",
+    )
+
+    @property
+    def _java(self) -> bool:
+        return self.rng == "java"
+
+
+class BalancedGenerator(JavaGenerator):
+    """A generator whose classes can take turns."""
+
+    balance: bool = fields.flag(default=False, doc="Do the classes take turns?")
+
+    def _first_tables(self, random: Seeds) -> State:
+        return {"wanted": np.ones(1, dtype=np.int64)}
+
+    @property
+    def _wanted(self) -> Ints:
+        """The class that comes next."""
+        return self._now["wanted"]
 
 
 def csr(X: NDArray[np.float64]) -> Any:

@@ -6,9 +6,9 @@ import numpy as np
 
 from thalweg.core.chunk import Chunk
 from thalweg.core.params import shown, whole
-from thalweg.core.protocols import State, Stream
+from thalweg.core.protocols import Stream
 from thalweg.core.schema import Schema
-from thalweg.streams.draw_jit import sown
+from thalweg.streams.draw_jit import Floats, Ints
 from thalweg.streams.generators.bayes_net_fit import learned
 from thalweg.streams.generators.bayes_net_jit import fill
 from thalweg.streams.nested import codes_of, is_dense, is_stream
@@ -49,7 +49,7 @@ class BayesNetStream(Generator):
             raise ValueError("sample must be given: the stream has no end")
         whole("bins", bins, least=1, most=1000)
         whole("seed", seed, least=0)
-        self._set_limit(limit)
+        self.limit = limit
         begin = stream.state()
         try:
             chunk = _records(stream, sample)
@@ -65,24 +65,12 @@ class BayesNetStream(Generator):
         self.stream, self.sample, self.bins, self.seed, self.name = stream, sample, bins, seed, "BNG-like"
         self.restart()
 
-    @property
-    def schema(self) -> Schema:
-        """The features of the stream that was learned from, and its classes."""
-        return self._schema
-
-    def _start(self) -> None:
-        self._random = sown(self.seed, java=False)
-
     def _next(self, n: int) -> Chunk:
-        X, y = np.empty((n, self._schema.n_features)), np.empty(n, dtype=np.int64)
+        chunk = super()._next(n)
+        return Chunk(chunk.X, self._labels[chunk.y])
+
+    def _fill(self, X: Floats, y: Ints) -> None:
         fill(self._random, *self._net, X, y)
-        return Chunk(X, self._labels[y])
-
-    def _tables(self) -> State:
-        return {"random": self._random}
-
-    def _adopt(self, tables: State, given: int) -> None:
-        self._random = tables["random"]
 
 
 def _records(stream: Stream, sample: int | None) -> Chunk | None:

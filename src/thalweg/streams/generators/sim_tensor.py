@@ -6,7 +6,6 @@ import numpy as np
 
 from thalweg.core.chunk import Chunk
 from thalweg.core.params import choice, flag, number, shown, whole
-from thalweg.core.protocols import State
 from thalweg.core.schema import Schema
 from thalweg.jit.random import seeded
 from thalweg.streams.generators import sim_tensor_jit as jit
@@ -86,16 +85,16 @@ class SimTensor(Generator):
         self._segment = limit / (n_drifts + 1)
         self._shapes = self._concepts()
         self._templates = self._drawn()
-        self._schema: Schema | None = None
+        self._described: Schema | None = None
         self.restart()
 
     @property
     def schema(self) -> Schema:
         """Tensors, two classes."""
-        if self._schema is None:  # a million values take a while
+        if self._described is None:  # a million values take a while
             shape, rank = (self.size,) * self.order, None if self.form == "dense" else self.rank
-            self._schema = Schema.tensor(shape, classes=(0, 1), rank=rank)
-        return self._schema
+            self._described = Schema.tensor(shape, classes=(0, 1), rank=rank)
+        return self._described
 
     @property
     def drifts(self) -> tuple[int, ...]:
@@ -127,9 +126,6 @@ class SimTensor(Generator):
             return CPTensors.from_rows(chunk.X, self.schema), chunk.y
         return chunk.X.reshape(-1, *(self.size,) * self.order), chunk.y
 
-    def _start(self) -> None:
-        self._random = seeded(self.seed, 1)
-
     def _next(self, n: int) -> Chunk:
         routine: Any = jit.draw_tensors
         weights, y = np.ones((n, self.rank)), np.empty(n, dtype=np.int64)
@@ -142,12 +138,6 @@ class SimTensor(Generator):
             return Chunk(np.concatenate([weights, columns.reshape(n, -1)], axis=1), y)
         tensors = CPTensors.from_columns(weights, columns, (self.size,) * self.order)
         return Chunk(tensors.dense().reshape(n, -1), y)
-
-    def _tables(self) -> State:
-        return {"random": self._random}
-
-    def _adopt(self, tables: State, given: int) -> None:
-        self._random = tables["random"]
 
     def _concepts(self) -> Floats:
         """Draw the shapes of every concept, from a generator of their own."""

@@ -4,54 +4,32 @@ from typing import final
 
 import numpy as np
 
-from thalweg.core.chunk import Chunk
-from thalweg.core.params import choice, flag, whole
-from thalweg.core.protocols import State
+from thalweg.core.fields import flag
 from thalweg.core.schema import Schema
-from thalweg.streams.draw_jit import sown
+from thalweg.streams.draw_jit import Floats, Ints
 from thalweg.streams.generators.waveform_jit import fill
-from thalweg.streams.source import Generator
+from thalweg.streams.source import JavaGenerator
 
 _WAVES = np.array([[max(0.0, 6.0 - abs(i - centre)) for i in range(21)] for centre in (6, 14, 10)])
 
 
 @final
-class Waveform(Generator):
+class Waveform(JavaGenerator):
     """Three classes, the three pairs of triangles; 21 features, the points of the mixture, each plus N(0, 1).
 
-    noise: 19 further features that are N(0, 1) and nothing else. Nobody is right more often than 86 % of the time.
-    rng: "splitmix", or "java" for MOA's very rows. limit: rows, None: endless.
+    Nobody is right more often than 86 % of the time.
 
-    Breiman, Friedman, Olshen, Stone: Classification and regression trees. 1984.
+    Reference: Breiman, Friedman, Olshen, Stone: Classification and regression trees. 1984.
 
     >>> Waveform(noise=True).take(100).X.shape
     (100, 40)
     """
 
-    def __init__(self, *, noise: bool = False, rng: str = "splitmix", seed: int = 1, limit: int | None = None) -> None:
-        flag("noise", noise)
-        choice("rng", rng, ("splitmix", "java"))
-        whole("seed", seed, least=0)
-        self._set_limit(limit)
-        self.noise, self.rng, self.seed = noise, rng, seed
-        self._schema = Schema.numeric(40 if noise else 21, classes=range(3))
-        self.restart()
+    noise: bool = flag(default=False, doc="Are there 19 further features that are N(0, 1) and nothing else?")
 
-    @property
-    def schema(self) -> Schema:
-        """21 or 40 numeric features, three classes."""
-        return self._schema
+    def _prepare(self) -> None:
+        self._schema = Schema.numeric(40 if self.noise else 21, classes=range(3))
+        super()._prepare()
 
-    def _start(self) -> None:
-        self._random = sown(self.seed, java=self.rng == "java")
-
-    def _next(self, n: int) -> Chunk:
-        X, y = np.empty((n, self._schema.n_features)), np.empty(n, dtype=np.int64)
-        fill(self._random, _WAVES, self.rng == "java", X, y)
-        return Chunk(X, y)
-
-    def _tables(self) -> State:
-        return {"random": self._random}
-
-    def _adopt(self, tables: State, given: int) -> None:
-        self._random = tables["random"]
+    def _fill(self, X: Floats, y: Ints) -> None:
+        fill(self._random, _WAVES, self._java, X, y)
