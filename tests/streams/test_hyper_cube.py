@@ -17,7 +17,7 @@ def test_labels_and_shares(features: int, width: float, inside: float) -> None:
     n = 40_000
     options: dict[str, Any] = {"features": features, "width": width, "inside": inside, "alpha": 0.05}
     stream = HyperCube(noise=0.0, period=10 * n, **options)
-    low = stream._low.copy()
+    low = stream._now["low"].copy()
     chunk = stream.take(n)
     within = ((chunk.X >= low) & (chunk.X <= low + width)).all(axis=1)
     assert np.array_equal(within, chunk.y == 1)
@@ -31,18 +31,18 @@ def test_labels_and_shares(features: int, width: float, inside: float) -> None:
 
 def test_the_cube_moves_along_one_dimension_after_each_period() -> None:
     stream = HyperCube(period=100, alpha=0.1, noise=0.0)
-    assert (stream._low == 0.25).all()
+    assert (stream._now["low"] == 0.25).all()
     moves, ups = set(), 0
     stream.take(100)
     for _ in range(400):
-        before = stream._low.copy()
+        before = stream._now["low"].copy()
         chunk = stream.take(100)
-        step = stream._low - before
+        step = stream._now["low"] - before
         (f,) = np.flatnonzero(step)
         assert abs(step[f]) == pytest.approx(0.1)
-        assert (stream._low >= 0).all()
-        assert (stream._low <= 0.5).all()
-        within = ((chunk.X >= stream._low) & (chunk.X <= stream._low + 0.5)).all(axis=1)
+        assert (stream._now["low"] >= 0).all()
+        assert (stream._now["low"] <= 0.5).all()
+        within = ((chunk.X >= stream._now["low"]) & (chunk.X <= stream._low + 0.5)).all(axis=1)
         assert np.array_equal(within, chunk.y == 1)
         moves.add(int(f))
         ups += step[f] > 0

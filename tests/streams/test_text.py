@@ -94,5 +94,5 @@ def test_a_vocabulary_without_feeling_is_refused() -> None:
         Text(words=2, seed=bad)
     with pytest.raises(ValueError, match=r"words must lie in \[1, 10000000\], got 0"):
         Text(words=0)
-    with pytest.raises(ValueError, match="compat must be one of 'moa', got 'weka'"):
+    with pytest.raises(ValueError, match="compat must be one of 'moa', None, got 'weka'"):
         Text(compat="weka")

@@ -5,7 +5,7 @@ from typing import ClassVar, Literal, final
 import numpy as np
 from numpy.typing import NDArray
 
-from thalweg.core import params
+from thalweg.core.fields import choice, number, whole
 from thalweg.detectors import adwin_jit
 from thalweg.detectors.adwin_jit import A_CONSTANTS, A_SPREAD, A_WIDTH, could_be
 from thalweg.detectors.detector import Detector
@@ -19,10 +19,8 @@ class ADWIN(Detector):
     than chance allows; its oldest part is dropped until there is none. A drop is a change; it is a drift if the mean
     rose (errors count 1, so a rise is bad news) or, with ``direction="both"``, in any case.
 
-    delta: δ, the confidence: smaller is slower and surer. clock: values between two searches. min_window, min_side: the
-    search needs more values than min_window, and more than min_side + 1 before and after the place. max_buckets: A_M,
-    buckets per size; more are finer and slower. The rules and defaults are MOA's. Memory and time per value grow with
-    the logarithm of the width. ADWIN has no warning level: for an early warning take a second one with a larger delta.
+    The rules and defaults are MOA's. Memory and time per value grow with the logarithm of the width. ADWIN has no
+    warning level: for an early warning take a second one with a larger delta.
 
     Reference: A. Bifet, R. Gavaldà, Learning from time-changing data with adaptive windowing, SDM 2007.
 
@@ -38,31 +36,14 @@ class ADWIN(Detector):
     _last: ClassVar[int] = adwin_jit.A_LAST
     _constants: ClassVar[slice] = A_CONSTANTS
 
-    __slots__ = ("clock", "delta", "direction", "max_buckets", "min_side", "min_window")
-
-    def __init__(
-        self,
-        *,
-        delta: float = 0.002,
-        clock: int = 32,
-        min_window: int = 10,
-        min_side: int = 5,
-        max_buckets: int = 5,
-        direction: Literal["up", "both"] = "up",
-    ) -> None:
-        params.number("delta", delta, above=0, below=1)
-        params.whole("clock", clock, least=1, most=1_000_000)
-        params.whole("min_window", min_window, least=0, most=1_000_000)
-        params.whole("min_side", min_side, least=1, most=1_000_000)
-        params.whole("max_buckets", max_buckets, least=2, most=1000)
-        params.choice("direction", direction, ("up", "both"))
-        self.delta = delta
-        self.clock = clock
-        self.min_window = min_window
-        self.min_side = min_side
-        self.max_buckets = max_buckets
-        self.direction = direction
-        super().__init__()
+    delta: float = number(default=0.002, doc="Confidence (δ): smaller is slower and surer.", above=0, below=1)
+    clock: int = whole(default=32, doc="Values between two searches.", least=1, most=1_000_000)
+    min_window: int = whole(default=10, doc="A search needs more values than this.", least=0, most=1_000_000)
+    min_side: int = whole(
+        default=5, doc="A cut needs more than one value more than this on either side.", least=1, most=1_000_000
+    )
+    max_buckets: int = whole(default=5, doc="Buckets per size (M): more are finer and slower.", least=2, most=1000)
+    direction: Literal["up", "both"] = choice(default="up", doc='"both": a fall of the mean is a drift, too.')
 
     def rules(self) -> NDArray[np.float64]:
         """Give delta, and 1.0 where a falling mean is a drift, too."""

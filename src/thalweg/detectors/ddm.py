@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thalweg.core import params
+from thalweg.core.fields import number, whole
 from thalweg.detectors import ddm_jit
 from thalweg.detectors.ddm_jit import D_FOUND, D_N, D_P_LOW, D_S_LOW, D_TOTAL
 from thalweg.detectors.detector import Detector, counts
@@ -20,10 +21,8 @@ class DDM(Detector):
     ``drift_level`` times s_min it reports a drift and starts anew. Simple and quick for sudden drifts; a slow rise may
     pass below its eyes, and after a long time without any error the first one is a drift.
 
-    min_values: values before the first test. warning_level, drift_level: in units of s_min; the paper's and MOA's are
-    2 and 3. Values must lie in [0, 1].
-
-    MOA's levels are met exactly. river looks for the lowest rate from two values later on, which can change them.
+    Values must lie in [0, 1]. MOA's levels are met exactly. river looks for the lowest rate from two values later on,
+    which can change them.
 
     Reference: J. Gama, P. Medas, G. Castillo, P. Rodrigues, Learning with drift detection, SBIA 2004.
 
@@ -39,16 +38,13 @@ class DDM(Detector):
     _least: ClassVar[float] = 0.0
     _most: ClassVar[float] = 1.0
 
-    __slots__ = ("drift_level", "min_values", "warning_level")
+    min_values: int = whole(default=30, doc="Values before the first test.", least=1, most=1_000_000)
+    warning_level: float = number(default=2.0, doc="Of a warning, in units of s_min.", above=0, most=1000)
+    drift_level: float = number(default=3.0, doc="Of a drift, in units of s_min.", above=0, most=1000)
 
-    def __init__(self, *, min_values: int = 30, warning_level: float = 2.0, drift_level: float = 3.0) -> None:
-        params.whole("min_values", min_values, least=1, most=1_000_000)
-        params.number("warning_level", warning_level, above=0, most=1000)
-        params.number("drift_level", drift_level, least=warning_level, most=1000)
-        self.min_values = min_values
-        self.warning_level = warning_level
-        self.drift_level = drift_level
-        super().__init__()
+    def _prepare(self) -> None:
+        params.number("drift_level", self.drift_level, least=self.warning_level, most=1000)
+        super()._prepare()
 
     def rules(self) -> NDArray[np.float64]:
         """Give min_values, warning_level, drift_level."""

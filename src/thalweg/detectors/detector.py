@@ -3,7 +3,7 @@
 import math
 import numbers
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -28,9 +28,6 @@ class Detector(Parametrised, ABC):
 
     code: ClassVar[int]
     """The number by which ``any_jit`` knows this kind."""
-    _step: Callable[[Table, int, float, Table], int]
-    _run: Callable[[Table, int, Table, Table, Levels], None]
-    """The compiled routines of this kind that take one value and many."""
     _columns: ClassVar[int]
     """Numbers in a row, where that does not depend on parameters."""
     _changes: ClassVar[int] = -2
@@ -42,9 +39,7 @@ class Detector(Parametrised, ABC):
     _most: ClassVar[float] = _MOST
     """Values outside are refused."""
 
-    __slots__ = ("_rules", "_table")
-
-    def __init__(self) -> None:
+    def _prepare(self) -> None:
         self._rules = self.rules()
         self._table = self.new_rows(1)
 
@@ -59,6 +54,16 @@ class Detector(Parametrised, ABC):
     @abstractmethod
     def _sound(self, row: NDArray[np.float64], fresh: NDArray[np.float64]) -> bool:
         """Could a detector with these parameters, which starts as ``fresh``, come to this row of finite numbers?"""
+
+    @staticmethod
+    @abstractmethod
+    def _step(table: Table, i: int, x: float, rules: Table) -> int:
+        """Let row i take one value; give the level. The compiled routine of this kind."""
+
+    @staticmethod
+    @abstractmethod
+    def _run(table: Table, i: int, values: Table, rules: Table, out: Levels) -> None:
+        """Let row i take values in order; write the level of each. The compiled routine of this kind."""
 
     # -- values -------------------------------------------------------------------------------------------------------
 

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thalweg.core import params
+from thalweg.core.fields import number, whole
 from thalweg.detectors import eddm_jit
 from thalweg.detectors.detector import Detector, counts
 from thalweg.detectors.eddm_jit import E_AT, E_ERRORS, E_MEAN, E_MOST, E_N, E_SPREAD
@@ -19,11 +20,8 @@ class EDDM(Detector):
     p' + 2 s'. When p' + 2 s' falls below the share ``warning_level`` of it, it warns, below ``drift_level`` it reports
     a drift and starts anew. The level stays until the next error. Quick to suspect: expect false alarms.
 
-    min_errors: errors before the first test. min_values: values before the greatest distance is looked for.
-    warning_level, drift_level: α and β; the paper's and MOA's are 0.95 and 0.9. Values must lie in [0, 1]; a half or
-    more counts as an error.
-
-    MOA's levels are met exactly. river divides the squared deviations by one less, so its positions differ by a few.
+    Values must lie in [0, 1]; a half or more counts as an error. MOA's levels are met exactly. river divides the
+    squared deviations by one less, so its positions differ by a few.
 
     Reference: M. Baena-García, J. del Campo-Ávila, R. Fidalgo, A. Bifet, R. Gavaldà, R. Morales-Bueno, Early drift
     detection method, IWKDDS 2006.
@@ -40,20 +38,16 @@ class EDDM(Detector):
     _least: ClassVar[float] = 0.0
     _most: ClassVar[float] = 1.0
 
-    __slots__ = ("drift_level", "min_errors", "min_values", "warning_level")
+    min_errors: int = whole(default=30, doc="Errors before the first test.", least=1, most=1_000_000)
+    min_values: int = whole(
+        default=30, doc="Values before the greatest distance is looked for.", least=1, most=1_000_000
+    )
+    warning_level: float = number(default=0.95, doc="Share that warns (α).", above=0, below=1)
+    drift_level: float = number(default=0.9, doc="Share that is a drift (β).", above=0, below=1)
 
-    def __init__(
-        self, *, min_errors: int = 30, min_values: int = 30, warning_level: float = 0.95, drift_level: float = 0.9
-    ) -> None:
-        params.whole("min_errors", min_errors, least=1, most=1_000_000)
-        params.whole("min_values", min_values, least=1, most=1_000_000)
-        params.number("warning_level", warning_level, above=0, below=1)
-        params.number("drift_level", drift_level, above=0, most=warning_level)
-        self.min_errors = min_errors
-        self.min_values = min_values
-        self.warning_level = warning_level
-        self.drift_level = drift_level
-        super().__init__()
+    def _prepare(self) -> None:
+        params.number("drift_level", self.drift_level, above=0, most=self.warning_level)
+        super()._prepare()
 
     def rules(self) -> NDArray[np.float64]:
         """Give min_values, min_errors, warning_level, drift_level."""

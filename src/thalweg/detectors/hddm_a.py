@@ -1,33 +1,27 @@
 """HDDM-A: has the mean risen since it was lowest, by more than Hoeffding's inequality allows?"""
 
 import math
-from typing import ClassVar, Literal, final
+from typing import ClassVar, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from thalweg.core import params
 from thalweg.detectors import hddm_a_jit
-from thalweg.detectors.detector import Detector, counts
+from thalweg.detectors.detector import counts
+from thalweg.detectors.hddm import HDDM
 from thalweg.detectors.hddm_a_jit import H_N, H_N_HIGH, H_N_LOW, H_TOTAL, H_TOTAL_HIGH, H_TOTAL_LOW
-
-_FALLS = {"up": 0, "forget": 1, "both": 2}
 
 
 @final
-class HDDMA(Detector):
+class HDDMA(HDDM):
     """Detect a sudden rise of the mean, with a bound that holds for any distribution of values in [0, 1].
 
     The mean of all values is compared with the mean up to the moment when that mean plus its bound was lowest. A gap
     above Hoeffding's bound at ``warning_delta`` is a warning, at ``delta`` a drift, after which the detector starts
     anew.
 
-    delta, warning_delta: δ of a drift and of a warning; smaller is slower and surer. direction: "up", a rise is a
-    drift, and falls are not looked at; "forget", a fall is no drift but starts the detector anew, so that it sees the
-    next rise sooner (MOA's default, there called two-sided); "both", a fall is a drift, too (river's two-sided test).
-    Values must lie in [0, 1].
-
-    MOA's and river's levels are met exactly.
+    Values must lie in [0, 1]. MOA's and river's levels are met exactly; MOA's default is the direction "forget", there
+    called two-sided, and river's two-sided test is "both".
 
     Reference: I. Frías-Blanco, J. del Campo-Ávila, G. Ramos-Jiménez, R. Morales-Bueno, A. Ortiz-Díaz and
     Y. Caballero-Mota, Online and non-parametric drift detection methods based on Hoeffding's bounds, IEEE Transactions
@@ -42,31 +36,12 @@ class HDDMA(Detector):
     code: ClassVar[int] = hddm_a_jit.CODE
     _step, _run = staticmethod(hddm_a_jit.step), staticmethod(hddm_a_jit.run)
     _columns: ClassVar[int] = hddm_a_jit.H_COLUMNS
-    _least: ClassVar[float] = 0.0
-    _most: ClassVar[float] = 1.0
-
-    __slots__ = ("delta", "direction", "warning_delta")
-
-    def __init__(
-        self,
-        *,
-        delta: float = 0.001,
-        warning_delta: float = 0.005,
-        direction: Literal["up", "forget", "both"] = "up",
-    ) -> None:
-        params.number("delta", delta, above=0, below=1)
-        params.number("warning_delta", warning_delta, least=delta, below=1)
-        params.choice("direction", direction, _FALLS)
-        self.delta = delta
-        self.warning_delta = warning_delta
-        self.direction = direction
-        super().__init__()
 
     def rules(self) -> NDArray[np.float64]:
         """Give ln(1/δ) / 2, ln(2/δ) / 2 of a warning and of a drift, and what a fall is (0, 1, 2)."""
         drift, warning = float(self.delta), float(self.warning_delta)
         bounds = math.log(1.0 / drift), math.log(2.0 / warning), math.log(2.0 / drift)
-        return np.array([*(b / 2.0 for b in bounds), _FALLS[self.direction]], dtype=np.float64)
+        return np.array([*(b / 2.0 for b in bounds), self._falls], dtype=np.float64)
 
     def _sound(self, row: NDArray[np.float64], fresh: NDArray[np.float64]) -> bool:
         n, total = row[[H_N, H_N_LOW, H_N_HIGH]], row[[H_TOTAL, H_TOTAL_LOW, H_TOTAL_HIGH]]

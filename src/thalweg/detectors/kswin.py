@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thalweg.core import params
+from thalweg.core.fields import choice, number, whole
 from thalweg.detectors import kswin_jit
 from thalweg.detectors.detector import Detector, counts
 from thalweg.detectors.kswin_jit import K_DISTANCE, K_DRAWS, K_HELD, K_KEY, K_NEXT, K_SORTED, K_WINDOW
@@ -21,11 +22,8 @@ class KSWIN(Detector):
     dropped; it is a drift if the newer have the higher mean (errors count 1, so a rise is bad news) or, with
     ``direction="both"``, in any case. There is no warning level.
 
-    delta: α, the level of each test. A test is made for every value, so keep it small: the paper advises less than
-    0.01. window: n, values kept. recent: r, values on each side of the test; at most half the window. With few of them
-    only large changes can be told from chance. seed: of the draws. Memory and time per value grow with the window. The
-    p-value is the one that ``scipy.stats.ks_2samp(…, method="asymp")`` gives; the paper takes √(-ln α / r) for the
-    least distance.
+    Memory and time per value grow with the window. The p-value is the one that
+    ``scipy.stats.ks_2samp(…, method="asymp")`` gives; the paper takes √(-ln α / r) for the least distance.
 
     river draws the same way from its own random numbers and takes the exact p-value, tells a change of any kind, and
     after a drift drops the newer values, too.
@@ -45,28 +43,25 @@ class KSWIN(Detector):
     _last: ClassVar[int] = kswin_jit.K_LAST
     _constants: ClassVar[slice] = slice(K_WINDOW, K_SORTED)
 
-    __slots__ = ("delta", "direction", "recent", "seed", "window")
+    delta: float = number(
+        default=0.005,
+        doc="Level of each test (α). A test is made for every value, so keep it small: the paper advises below 0.01.",
+        above=0,
+        below=1,
+    )
+    window: int = whole(default=100, doc="Values kept (n).", least=10, most=100_000)
+    recent: int = whole(
+        default=30,
+        doc="Values on each side of the test (r), at most half the window. With few of them only large changes can be "
+        "told from chance.",
+        least=5,
+    )
+    direction: Literal["up", "both"] = choice(default="up", doc='"both": a lower mean is a drift, too.')
+    seed: int = whole(default=1, doc="Of the draws.", least=0)
 
-    def __init__(
-        self,
-        *,
-        delta: float = 0.005,
-        window: int = 100,
-        recent: int = 30,
-        direction: Literal["up", "both"] = "up",
-        seed: int = 1,
-    ) -> None:
-        params.number("delta", delta, above=0, below=1)
-        params.whole("window", window, least=10, most=100_000)
-        params.whole("recent", recent, least=5, most=int(window) // 2)
-        params.choice("direction", direction, ("up", "both"))
-        params.whole("seed", seed, least=0)
-        self.delta = delta
-        self.window = window
-        self.recent = recent
-        self.direction = direction
-        self.seed = seed
-        super().__init__()
+    def _prepare(self) -> None:
+        params.whole("recent", self.recent, least=5, most=int(self.window) // 2)
+        super()._prepare()
 
     def rules(self) -> NDArray[np.float64]:
         """Give the least distance, times ``recent``, that is too far, and 1.0 where a fall is a drift, too."""
