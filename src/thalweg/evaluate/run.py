@@ -1,11 +1,9 @@
 """One prequential run: everything that has to survive an interruption, in one place."""
 
 import os
-import platform
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from importlib.metadata import version
 from typing import Any, Literal, final
 
 import numpy as np
@@ -21,6 +19,7 @@ from thalweg.core.protocols import Stream
 from thalweg.core.schema import Feature, Schema
 from thalweg.core.tables import prefixed, under
 from thalweg.evaluate.metrics import Metrics
+from thalweg.evaluate.origin import about, name_of, stream_params
 from thalweg.evaluate.pending import Pending
 from thalweg.evaluate.result import WHOLE, Result, column, plain
 from thalweg.keeping.arrays_file import read_arrays, write_arrays
@@ -102,7 +101,7 @@ class Run:
         self._meet_schema()
         few = chunk[:8]
         n = len(few)
-        with suppress(Exception):  # what is wrong with these rows is said when they are played in earnest
+        with suppress(ValueError, TypeError):  # what is wrong with these rows is said when they are played in earnest
             twin = self.learner.copy()
             proba = twin.test_then_train(few.X, few.y)
             twin._rehearse()
@@ -345,7 +344,7 @@ class Run:
         except (KeyError, ValueError) as error:  # a file made by hand: learner and stream stay as they were
             self.learner.restore(before[0])
             self.stream.restore(before[1])
-            raise ValueError(f"checkpoint {os.fspath(path)} cannot be gone on from: {error}") from None
+            raise ValueError(f"checkpoint {os.fspath(path)} cannot be continued: {error}") from None
 
 
 def _longer(known: Feature, given: Feature) -> Feature:
@@ -362,36 +361,3 @@ def _longer(known: Feature, given: Feature) -> Feature:
             f"in another order than the learner knows them: {list(mine)!r}"
         )
     return given if len(theirs) > len(mine) else known
-
-
-def name_of(stream: Stream) -> str:
-    """Give the name a stream goes by."""
-    return str(getattr(stream, "name", None) or type(stream).__name__)
-
-
-def stream_params(stream: Stream) -> dict[str, Any]:
-    """Give the parameters of a stream that tells them."""
-    settings = getattr(stream, "get_params", None)
-    return {k: plain(v) for k, v in settings().items()} if callable(settings) else {}
-
-
-def about(stream: Stream) -> dict[str, Any]:
-    """Say with what the run was made."""
-    from thalweg import __version__
-
-    return {
-        "version": __version__,
-        "python": platform.python_version(),
-        "numpy": np.__version__,
-        "numba": version("numba"),
-        "machine": f"{platform.system()} {platform.machine()}, {_processor()}, {os.cpu_count()} cores",
-        "stream_params": stream_params(stream),
-    }
-
-
-def _processor() -> str:
-    with suppress(OSError), open("/proc/cpuinfo", encoding="utf-8") as lines:
-        for line in lines:
-            if line.startswith("model name"):
-                return line.split(":", 1)[1].strip()
-    return platform.processor() or "unknown processor"

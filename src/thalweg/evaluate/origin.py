@@ -1,0 +1,45 @@
+"""Where a result comes from: the stream and its parameters, the versions and the machine."""
+
+import os
+import platform
+from contextlib import suppress
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+
+from thalweg.core.protocols import Stream
+from thalweg.evaluate.result import plain
+
+
+def name_of(stream: Stream) -> str:
+    """Give the name a stream goes by."""
+    return str(getattr(stream, "name", None) or type(stream).__name__)
+
+
+def stream_params(stream: Stream) -> dict[str, Any]:
+    """Give the parameters of a stream that tells them."""
+    settings = getattr(stream, "get_params", None)
+    return {k: plain(v) for k, v in settings().items()} if callable(settings) else {}
+
+
+def about(stream: Stream) -> dict[str, Any]:
+    """Say with what the run was made."""
+    from thalweg import __version__
+
+    return {
+        "version": __version__,
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "numba": version("numba"),
+        "machine": f"{platform.system()} {platform.machine()}, {_processor()}, {os.cpu_count()} cores",
+        "stream_params": stream_params(stream),
+    }
+
+
+def _processor() -> str:
+    with suppress(OSError), open("/proc/cpuinfo", encoding="utf-8") as lines:
+        for line in lines:
+            if line.startswith("model name"):
+                return line.split(":", 1)[1].strip()
+    return platform.processor() or "unknown processor"
