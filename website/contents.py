@@ -23,31 +23,32 @@ GUIDES = {
     "Writing a learner": "own-learner.md",
     "Data sets": "data.md",
 }
-FAMILIES = {
-    "Trees": ("trees.md", ("hoeffding-tree", "hoeffding-adaptive-tree", "efdt", "mcdiarmid-tree")),
-    "Forests": (
-        "forests.md",
-        ("arf", "srp", "leveraging-bagging", "online-bagging", "adwin-bagging", "smooth-boost"),
-    ),
-    "Deep learners": ("deep.md", ("sdf", "odl")),
-    "Neighbours": ("neighbours.md", ("knn", "sam-knn")),
-    "Compressed": (
-        "neighbours.md",
-        ("csb-knn", "cs-knn", "cs-sam-knn", "cs-knn-lb", "hashed-knn", "pca-knn", "cs-arf", "cs-hoeffding-lb"),
-    ),
-    "Chunks": ("serving.md", ("chunk-ensemble", "le-tree", "ge-tree", "l-ensemble", "g-ensemble")),
-    "Balls": ("balls.md", ("ball-cover-plus", "ball-cover", "condensed-knn", "kernel-perceptron")),
-    "Tensors": ("tensors.md", ("ckdt", "ckdt-forest", "mddt", "opor", "lrtcr", "lrtd")),
-    "Images": ("subspaces.md", ("subspace-tree", "subspace-forest")),
-    "Baselines": ("", ("naive-bayes", "majority", "no-change")),
+FAMILY_PAGES = {
+    "Trees": "trees.md",
+    "Forests": "forests.md",
+    "Deep learners": "deep.md",
+    "Neighbours": "neighbours.md",
+    "Compressed": "neighbours.md",
+    "Chunks": "serving.md",
+    "Balls": "balls.md",
+    "Tensors": "tensors.md",
+    "Images": "subspaces.md",
+    "Baselines": "",
 }
-"""Families of learners: the page about all of them, and their names, what to try first first."""
+"""Families of learners, in the order of the navigation, and the page about all of them."""
+FAMILIES = {family: (page, tuple(LEARNERS.of(family))) for family, page in FAMILY_PAGES.items()}
+"""Families with the names of their learners, what to try first first: as the registry has them."""
 RESULTS = {
     "The papers' tables": "results.md",
     "Performance": "performance.md",
     "How it is measured": "benchmarks.md",
 }
-PROJECT = {"How it was decided": "decisions", "Contributing": "contributing.md", "Changes": "changelog.md"}
+PROJECT = {
+    "How it is built": "architecture.md",
+    "How it was decided": "decisions",
+    "Contributing": "contributing.md",
+    "Changes": "changelog.md",
+}
 PAPERS = ("sdf", "csknn", "abacoc", "ckdt", "etree")
 OUTSIDE = {
     "contributing.md": "CONTRIBUTING.md",
@@ -62,7 +63,7 @@ OUTSIDE = {
 
 def family_of(learner: str) -> str:
     """The family that a learner belongs to."""
-    return next(family for family, (_, names) in FAMILIES.items() if learner in names)
+    return LEARNERS[learner].family
 
 
 def navigation(docs: Path, reference: list[dict[str, str]], outside: Collection[str]) -> list[dict[str, Any]]:

@@ -7,9 +7,14 @@ from typing import Any
 import docstrings
 import thalweg
 from contents import FAMILIES
-from thalweg.registry import LEARNERS
+from thalweg.registry import LEARNERS, public
 
 PUBLIC = sorted((name for name in thalweg.__all__ if name != "__version__"), key=str.lower)
+ROOMS = {
+    "balls": "neighbours", "chunks": "ensembles", "compressed": "neighbours", "frozen": "ensembles",
+    "index": "ensembles", "keeping": "snapshot", "show": "streams", "subspaces": "tensors", "windows": "neighbours",
+}  # fmt: skip
+"""Rooms whose names stand on the page of another one in the reference (index.md is the page of all names)."""
 UP = "../"
 """Generated pages lie one folder deep."""
 
@@ -67,9 +72,11 @@ def addresses() -> dict[str, str]:
 
 
 def group_of(name: str) -> str:
-    """The page of the reference that a public name stands on: the package it lives in."""
-    package: str = getattr(thalweg, name).__module__.split(".")[1]
-    return "ensembles" if package == "index" else package  # index.md is the page of all names
+    """The page of the reference that a public name stands on: that of the room it lives in."""
+    _, room, *inner = public()[name].partition(":")[0].split(".")
+    if room == "learners":
+        room = inner[0]
+    return ROOMS.get(room, room)
 
 
 def family_link(family: str) -> str:

@@ -34,8 +34,9 @@ GROUPS = {
     "serve": "Serving",
     "snapshot": "Saving and loading",
     "checks": "Contract checks",
+    "registry": "Names of your own",
 }
-"""The packages with public names, in the order of the navigation; one that is not here comes last, by its own name."""
+"""The rooms with public names, in the order of the navigation; one that is not here comes last, by its own name."""
 
 SHARED = {
     Source: ("streams", "What every stream has"),
