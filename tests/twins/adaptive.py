@@ -10,10 +10,11 @@ from twins.observers import is_missing, total
 class SlowHoeffdingAdaptiveTree(SlowHoeffdingTree):
     """Parameters as ``HoeffdingAdaptiveTree``; poisson() draws from Poisson(1)."""
 
-    def __init__(self, values, *, drift_delta=0.002, switch_delta=0.05, min_rows=300, bootstrap=True, blend=True,
-                 poisson=None, levels=16, **options):  # fmt: skip
+    def __init__(self, values, *, drift="adwin(delta=0.002)", switch_delta=0.05, min_rows=300, bootstrap=True,
+                 blend=True, poisson=None, levels=16, **options):  # fmt: skip
         super().__init__(values, **options)
-        self.drift_delta, self.switch_delta, self.min_rows = drift_delta, switch_delta, min_rows
+        self.drift_delta = float(drift.removeprefix("adwin(delta=").removesuffix(")"))
+        self.switch_delta, self.min_rows = switch_delta, min_rows
         self.poisson = poisson if bootstrap else lambda: 1
         self.blend, self.levels = blend, levels
         self.turns = [0, 0, 0]

@@ -1,22 +1,22 @@
 """How the trees of a pool grow: the parameters as one object, and as the numbers that compiled code reads."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from thalweg.core import params
+from thalweg.core.fields import Parametrised, choice, flag, number, whole
 
 CRITERIA = ("gain", "gini")
 LEAVES = ("majority", "bayes", "adaptive")
 BOUNDS = ("hoeffding", "mcdiarmid")
 NULL_MERITS = ("zero", "moa")
-ON_LIMIT = ("sleep", "stop")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Rules:
-    """How the trees of a pool grow; the words of ``HoeffdingTree``."""
+    """How the trees of a pool grow: the words of ``HoeffdingTree``, with what holds where a learner lacks one."""
 
     grace_period: float = 200
     delta: float = 1e-7
@@ -37,31 +37,6 @@ class Rules:
     limit_bytes: int | None = None
     on_limit: str = "sleep"
 
-    def check(self) -> None:
-        """Refuse what no tree can grow by, with one sentence."""
-        params.number("grace_period", self.grace_period, above=0)
-        params.number("delta", self.delta, above=0, below=1)
-        params.number("tau", self.tau, least=0, most=1)
-        params.choice("criterion", self.criterion, CRITERIA)
-        params.choice("leaf", self.leaf, LEAVES)
-        params.choice("bound", self.bound, BOUNDS)
-        if self.bound == "mcdiarmid" and self.criterion != "gini":
-            raise ValueError(f"bound 'mcdiarmid' holds for criterion 'gini' only, got criterion {self.criterion!r}")
-        params.number("min_branch_share", self.min_branch_share, least=0, below=0.5)
-        params.choice("null_merit", self.null_merit, NULL_MERITS)
-        params.whole("n_split_points", self.n_split_points, least=1, most=10_000)
-        params.flag("binary_splits", self.binary_splits)
-        params.number("bayes_from", self.bayes_from, least=0)
-        params.flag("prune", self.prune)
-        params.flag("drop_poor", self.drop_poor)
-        params.flag("leaf_range", self.leaf_range)
-        params.number("smoothing", self.smoothing, least=0, most=1)
-        if self.subspace is not None:
-            params.whole("subspace", self.subspace, least=1)
-        if self.limit_bytes is not None:
-            params.whole("limit_bytes", self.limit_bytes, least=1024)
-        params.choice("on_limit", self.on_limit, ON_LIMIT)
-
     def to_array(self) -> NDArray[np.float64]:
         """The numbers that compiled code reads, in the order of the R_ names."""
         codes = (
@@ -71,3 +46,61 @@ class Rules:
             self.leaf_range, self.smoothing,
         )  # fmt: skip
         return np.array([*codes, 0.0], dtype=np.float64)
+
+
+class Growing(Parametrised):
+    """The parameters that trees and forests share: when a leaf splits, and how it answers."""
+
+    __slots__ = ()
+
+    grace_period: float = number(
+        default=200, doc="Weight a leaf gains between two attempts to split (the paper's n_min).", above=0
+    )
+    delta: float = number(default=1e-7, doc="Allowed error of one decision (δ).", above=0, below=1)
+    tau: float = number(default=0.05, doc="Split anyway once the bound is below it (τ, ties).", least=0, most=1)
+    criterion: Literal["gain", "gini"] = choice(
+        default="gain", doc="Merit of a split: information gain, or decrease of Gini impurity."
+    )
+    leaf: Literal["majority", "bayes", "adaptive"] = choice(
+        default="adaptive",
+        doc="How a leaf answers: by its majority, by naive Bayes, or by whichever has been right more often.",
+    )
+    binary_splits: bool = flag(default=False, doc="Never one branch for each nominal value.")
+    leaf_range: bool = flag(
+        default=True, doc="Take the range of information gain from the classes in the leaf instead of all classes seen."
+    )
+
+    def _rules(self, **own: Any) -> Rules:
+        """How the trees grow: whichever of the parameters are rules, and those that are given here."""
+        chosen = self.get_params(deep=False) | own
+        return Rules(**{f.name: chosen[f.name] for f in fields(Rules) if f.name in chosen})
+
+
+class GrowingAlone(Growing):
+    """The parameters that all learners have which are one tree."""
+
+    __slots__ = ()
+
+    bound: Literal["hoeffding", "mcdiarmid"] = choice(
+        default="hoeffding", doc="The bound ε of a decision; McDiarmid's is for Gini gains."
+    )
+    min_branch_share: float = number(
+        default=0.01,
+        doc="Information gain needs two branches with more than this share of the weight.",
+        least=0,
+        below=0.5,
+    )
+    n_split_points: int = whole(default=10, doc="Thresholds tried for each numeric attribute.", least=1, most=10_000)
+    subspace: int | None = whole(
+        default=None, doc="Attributes drawn at random for each leaf to watch; None: all.", least=1
+    )
+    limit_bytes: int | None = whole(
+        default=33_554_432,
+        doc="The model never takes more: the least promising leaves stop observing. None: no limit.",
+        least=1024,
+    )
+    seed: int = whole(default=1, doc="For every random draw.", least=0)
+
+    def _prepare(self) -> None:
+        if self.bound == "mcdiarmid" and self.criterion != "gini":
+            raise ValueError(f"bound 'mcdiarmid' holds for criterion 'gini' only, got criterion {self.criterion!r}")

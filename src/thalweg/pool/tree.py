@@ -1,9 +1,8 @@
 """What all learners that are one tree share: a pool of one, and the compiled routine that plays it."""
 
-from dataclasses import fields
-from typing import Any, ClassVar
+from abc import abstractmethod
+from typing import ClassVar
 
-from thalweg.core import params
 from thalweg.core.classifier import Classifier, Floats, Ints
 from thalweg.core.protocols import State
 from thalweg.core.schema import Schema
@@ -23,37 +22,17 @@ class Tree(Classifier):
     _routine: ClassVar[Routine]
     """The compiled loop over events."""
 
-    grace_period: float
-    delta: float
-    tau: float
-    criterion: str
-    leaf: str
-    bound: str
-    min_branch_share: float
-    n_split_points: int
-    binary_splits: bool
-    leaf_range: bool
-    subspace: int | None
-    limit_bytes: int | None
-    seed: int = 0
-
-    def __init__(self, **chosen: Any) -> None:
-        """Take the parameters, and check those that all trees have."""
-        for name, value in chosen.items():
-            setattr(self, name, value)
-        params.whole("seed", self.seed, least=0)
-        self._rules().check()
-
+    @abstractmethod
     def _rules(self) -> Rules:
-        """How the tree grows: whichever of its parameters are rules."""
-        chosen = self.get_params()
-        return Rules(**{f.name: chosen[f.name] for f in fields(Rules) if f.name in chosen})
+        """How the tree grows."""
 
     def _extras(self) -> Extras:
         return NO_EXTRAS
 
     def _start(self, schema: Schema) -> None:
-        self._pool = Pool(self._rules(), schema, trees=1, rng=seeded(self.seed), extras=self._extras())
+        self._pool = Pool(
+            self._rules(), schema, trees=1, rng=seeded(self.get_params().get("seed", 0)), extras=self._extras()
+        )
 
     def _play(self, X: Floats, y: Ints, w: Floats, events: Ints, out: Floats, known: int) -> None:
         self._pool.play(self._routine, X, y, w, events, out, known)

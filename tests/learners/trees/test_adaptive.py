@@ -9,7 +9,7 @@ from thalweg import Agrawal, HoeffdingAdaptiveTree, HoeffdingTree
 from twins.adaptive import SlowHoeffdingAdaptiveTree
 
 EAGER = {"grace_period": 20, "delta": 0.1, "tau": 0.25}
-QUICK = EAGER | {"drift_delta": 0.3, "min_rows": 40, "switch_delta": 0.3}
+QUICK = EAGER | {"drift": "adwin(delta=0.3)", "min_rows": 40, "switch_delta": 0.3}
 MIXED = (None, 3, None, 5, 2)
 
 
@@ -94,7 +94,7 @@ def test_it_recovers_from_a_drift_faster_than_a_hoeffding_tree():
 
 def test_without_drift_no_branch_is_replaced():
     X, y = tree_stream(3, 20_000)
-    tree = HoeffdingAdaptiveTree(**EAGER, drift_delta=1e-4).partial_fit(X, y)
+    tree = HoeffdingAdaptiveTree(**EAGER, drift="adwin(delta=0.0001)").partial_fit(X, y)
     assert tree.n_leaves > 10
     assert tree.alternates["taken over"] == 0
 
@@ -145,7 +145,8 @@ def test_a_limit_too_small_is_refused_with_a_sentence():
 @pytest.mark.parametrize(
     "bad",
     [
-        {"drift_delta": 0}, {"drift_delta": 1}, {"switch_delta": "x"}, {"switch_delta": 2}, {"min_rows": 0},
+        {"drift": 0}, {"drift": 1}, {"drift": "ddm"}, {"drift": None},
+        {"switch_delta": "x"}, {"switch_delta": 2}, {"min_rows": 0},
         {"min_rows": 1.5}, {"bootstrap": 1}, {"blend": None}, {"grace_period": 0}, {"delta": 2}, {"tau": -1},
         {"leaf": "oak"}, {"criterion": "luck"}, {"subspace": 0}, {"limit_bytes": 10}, {"seed": -1},
     ],
@@ -154,3 +155,11 @@ def test_a_limit_too_small_is_refused_with_a_sentence():
 def test_bad_parameters_are_refused_by_name(bad):
     with pytest.raises((ValueError, TypeError), match=f"^{next(iter(bad))} must"):
         HoeffdingAdaptiveTree(**bad)
+
+
+def test_the_old_word_for_the_detector_still_works():
+    with pytest.warns(DeprecationWarning, match="'drift_delta' of HoeffdingAdaptiveTree is now called 'drift'"):
+        old = HoeffdingAdaptiveTree(**EAGER, drift_delta=0.3)
+    new = HoeffdingAdaptiveTree(**EAGER, drift="adwin(delta=0.3)")
+    X, y = np.random.default_rng(1).random((600, 3)), np.arange(600) // 300
+    assert (old.test_then_train(X, y) == new.test_then_train(X, y)).all()

@@ -9,7 +9,7 @@ from thalweg import ExtremelyFastDecisionTree, HoeffdingAdaptiveTree, load, save
 MIXED = (None, 3, None, 5, 2)
 EAGER = {"grace_period": 20, "delta": 0.1, "tau": 0.25}
 QUICK = {
-    HoeffdingAdaptiveTree: EAGER | {"drift_delta": 0.3, "min_rows": 40, "switch_delta": 0.3},
+    HoeffdingAdaptiveTree: EAGER | {"drift": "adwin(delta=0.3)", "min_rows": 40, "switch_delta": 0.3},
     ExtremelyFastDecisionTree: EAGER | {"review_period": 25},
 }
 OWN_TABLES = {

@@ -23,8 +23,5 @@ class NaiveBayes(Tree):
 
     _routine = staticmethod(play)
 
-    def __init__(self) -> None:
-        """Make one that has seen nothing."""
-
     def _rules(self) -> Rules:
         return _NEVER_SPLIT

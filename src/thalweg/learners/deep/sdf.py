@@ -9,6 +9,7 @@ import numpy as np
 
 from thalweg.core import door, params
 from thalweg.core.classifier import Classifier, Floats, Ints
+from thalweg.core.fields import choice, free, whole
 from thalweg.core.protocols import State
 from thalweg.core.schema import Schema
 from thalweg.core.steps import Steps, cut, unroll
@@ -17,7 +18,7 @@ from thalweg.learners.deep.cascade import CLASSES, first_learned, layer_schema, 
 from thalweg.learners.deep.frozen_deep import FrozenDeepForest
 from thalweg.learners.forests import forest_jit as m
 from thalweg.learners.forests.by_name import make_forest
-from thalweg.learners.forests.forest import Forest, play_together
+from thalweg.learners.forests.forest import Forest, check_jobs, play_together
 
 _FAST = "warning='adwin(delta=0.01)', drift='adwin(delta=0.001)'"
 PRESETS: dict[str, dict[str, Any]] = {
@@ -52,17 +53,6 @@ class StreamingDeepForest(Classifier):
     """Layers of forests; each layer sees the record and what the layer before it says about the record.
 
     The answers of a layer come from before it learned the row, so that no label leaks into the next layer.
-    layers: how many. size: trees in each forest of the first layer. deep_size: trees in each forest of the other
-    layers; None: as many. With half of them it takes a third less time and is hardly less accurate.
-    forests: the forests of a layer: forests or their names, such as "arf(subspace=0.6)"; sizes, seeds and threads are
-    set here. pass_on: what the next layer sees: "mean", a column for each class; "forests", one for each class and
-    forest. output: whose answer counts: "last" layer, "mean" of all, "best" (the layer with the fewest recent errors),
-    "weighted" (all of them, by their recent errors).
-    preset: where forests, pass_on and output are None: "default" (what was best over many streams) or "paper" (four
-    forests that differ in features and weights, slower detectors, a column for each forest, the last layer).
-    max_layers: above ``layers``, one more layer learns on trial; it joins when it would have helped over the last
-    1,000 rows, and another one begins. None: the number of layers stays.
-    n_jobs: threads (-1: one on each core); they change nothing but the time. seed: for every draw.
 
     Reference: A. V. Luong, T. T. Nguyen, A. W.-C. Liew, "Streaming active deep forest for evolving data stream
     classification", 2020.
@@ -79,43 +69,48 @@ class StreamingDeepForest(Classifier):
 
     __slots__ = ("_columns", "_duel", "_layers", "_losses")
 
-    def __init__(
-        self,
-        *,
-        layers: int = 3,
-        size: int = 50,
-        deep_size: int | None = None,
-        forests: Sequence[str | Forest] | None = None,
-        pass_on: Literal["mean", "forests"] | None = None,
-        output: Literal["last", "mean", "best", "weighted"] | None = None,
-        preset: Literal["default", "paper"] = "default",
-        max_layers: int | None = None,
-        seed: int = 1,
-        n_jobs: int = 1,
-    ) -> None:
-        self.layers = layers
-        self.size = size
-        self.deep_size = deep_size
-        self.forests = forests
-        self.pass_on = pass_on
-        self.output = output
-        self.preset = preset
-        self.max_layers = max_layers
-        self.seed = seed
-        self.n_jobs = n_jobs
-        params.whole("layers", layers, least=1, most=100)
-        params.whole("size", size, least=1, most=100_000)
-        if deep_size is not None:
-            params.whole("deep_size", deep_size, least=1, most=100_000)
-        params.choice("preset", preset, tuple(PRESETS))
-        params.choice("pass_on", self._chosen("pass_on"), ("mean", "forests"))
-        params.choice("output", self._chosen("output"), tuple(OUTPUTS))
-        if max_layers is not None:
-            params.whole("max_layers", max_layers, least=int(layers), most=100)
-        params.whole("seed", seed, least=0)
-        params.whole("n_jobs", n_jobs, least=-1)
-        if n_jobs == 0:
-            raise ValueError("n_jobs must be a number of threads, or -1 for one on each core, got 0")
+    layers: int = whole(default=3, doc="Number of layers.", least=1, most=100)
+    size: int = whole(default=50, doc="Trees in each forest of the first layer.", least=1, most=100_000)
+    deep_size: int | None = whole(
+        default=None,
+        doc="Trees in each forest of the other layers; None: as many. With half of them it takes a third less "
+        "time and is hardly less accurate.",
+        least=1,
+        most=100_000,
+    )
+    forests: Sequence[str | Forest] | None = free(
+        default=None,
+        doc='The forests of a layer: forests or their names, such as "arf(subspace=0.6)"; sizes, seeds and '
+        "threads are set here. None: as the preset says.",
+    )
+    pass_on: Literal["mean", "forests"] | None = choice(
+        default=None, doc="What the next layer sees: a column for each class, or one for each class and forest."
+    )
+    output: Literal["last", "mean", "best", "weighted"] | None = choice(
+        default=None,
+        doc="Whose answer counts: the last layer's, the mean of all, that of the layer with the fewest recent "
+        "errors, or all of them weighed by their recent errors.",
+    )
+    preset: Literal["default", "paper"] = choice(
+        default="default",
+        doc="Where forests, pass_on and output are None: what was best over many streams, or the paper's (four "
+        "forests that differ in features and weights, slower detectors, a column for each forest, the last layer).",
+    )
+    max_layers: int | None = whole(
+        default=None,
+        doc="Above ``layers``, one more layer learns on trial; it joins when it would have helped over the last "
+        "1,000 rows, and another one begins. None: the number of layers stays.",
+        least=1,
+        most=100,
+    )
+    seed: int = whole(default=1, doc="For every random draw.", least=0)
+    n_jobs: int = free(
+        default=1, doc="Threads (-1: one on each core); they change nothing but the time.", check=check_jobs
+    )
+
+    def _prepare(self) -> None:
+        if self.max_layers is not None:
+            params.whole("max_layers", self.max_layers, least=int(self.layers), most=100)
         chosen = self._chosen("forests")
         if isinstance(chosen, str) or not isinstance(chosen, Sequence) or not chosen:
             raise TypeError(f"forests must be a list of one or more forests or names, got {params.shown(chosen)}")

@@ -2,7 +2,7 @@
 
 from typing import Any, Literal, final
 
-from thalweg.core import params
+from thalweg.core.fields import again, choice, flag, free, number
 from thalweg.detectors.by_name import make_detector
 from thalweg.detectors.detector import Detector
 from thalweg.learners.forests import forest_jit as m
@@ -20,18 +20,6 @@ class AdaptiveRandomForest(Forest):
     """Trees on Poisson(6) samples whose leaves each watch a few random features; a warned tree gets a successor.
 
     At a warning a tree starts to grow in the background of the member; at a drift it takes the member's place.
-    size: members. rate: mean of the weights (λ).
-    subspace: features for each leaf: a number (below 0: all but so many), a share of them, "sqrt" (√d + 1), "inv_sqrt"
-    (d - √d), or "all".
-    drift, warning: detectors or their names, for each member's errors; "none": no replacement, no background trees.
-    preset: where subspace, drift and warning are None: "2017", as in the paper (sqrt, ADWIN with 1e-5 and 1e-4), or
-    "moa-2025", as MOA does today (0.6, 1e-3 and 1e-2).
-    weighted_vote: weigh members by their accuracy. detect_before: feed detectors the error before learning a row, not
-    after. background_sampled: train background trees with the drawn weight too.
-    grace_period, delta, tau, criterion, leaf, binary_splits, null_merit, leaf_range, smoothing: of the trees, see
-    HoeffdingTree.
-    limit_bytes: the model never takes more; the least promising leaves of all members stop observing. None: no limit.
-    n_jobs: threads (-1: one on each core); they change nothing but the time. seed: for every draw.
 
     Reference: H. M. Gomes, A. Bifet, J. Read, J. P. Barddal, F. Enembreck, B. Pfahringer, G. Holmes, T. Abdessalem,
     "Adaptive random forests for evolving data stream classification", Machine Learning 106, 2017.
@@ -44,52 +32,42 @@ class AdaptiveRandomForest(Forest):
     True
     """
 
-    def __init__(
-        self,
-        *,
-        size: int = 100,
-        rate: float = 6.0,
-        subspace: int | float | str | None = None,
-        drift: str | Detector | None = None,
-        warning: str | Detector | None = None,
-        preset: Literal["2017", "moa-2025"] = "2017",
-        weighted_vote: bool = True,
-        detect_before: bool = False,
-        background_sampled: bool = False,
-        grace_period: float = 50,
-        delta: float = 0.01,
-        tau: float = 0.05,
-        criterion: Literal["gain", "gini"] = "gain",
-        leaf: Literal["majority", "bayes", "adaptive"] = "adaptive",
-        binary_splits: bool = True,
-        null_merit: Literal["zero", "moa"] = "moa",
-        leaf_range: bool = True,
-        smoothing: float = 0.03,
-        limit_bytes: int | None = None,
-        seed: int = 1,
-        n_jobs: int = 1,
-    ) -> None:
-        super().__init__(
-            size=size, grace_period=grace_period, delta=delta, tau=tau, criterion=criterion, leaf=leaf,
-            binary_splits=binary_splits, null_merit=null_merit, leaf_range=leaf_range, smoothing=smoothing,
-            limit_bytes=limit_bytes, seed=seed, n_jobs=n_jobs,
-        )  # fmt: skip
-        self.rate = rate
-        self.subspace = subspace
-        self.drift = drift
-        self.warning = warning
-        self.preset = preset
-        self.weighted_vote = weighted_vote
-        self.detect_before = detect_before
-        self.background_sampled = background_sampled
-        params.number("rate", rate, above=0, most=1000)
-        params.choice("preset", preset, tuple(PRESETS))
-        for name in ("weighted_vote", "detect_before", "background_sampled"):
-            params.flag(name, getattr(self, name))
-        check_subspace(self._chosen("subspace"))
-        make_detector("warning", warning)
-        if make_detector("drift", self._chosen("drift")) is None and warning not in (None, "none"):
-            raise ValueError(f"warning must be none where drift is, got {warning!r}")
+    size: int = again(default=100)
+    rate: float = number(default=6.0, doc="Mean of the weights (λ).", above=0, most=1000)
+    subspace: int | float | str | None = free(
+        default=None,
+        doc='Features for each leaf: a number (below 0: all but so many), a share of them, "sqrt" (√d + 1), "inv_sqrt" '
+        '(d - √d - 1), or "all"; None: as the preset says.',
+        check=check_subspace,
+    )
+    drift: str | Detector | None = free(
+        default=None,
+        doc='Detector, or its name, of each member\'s errors that replaces its tree; "none": no replacement; '
+        "None: as the preset says.",
+        check=make_detector,
+    )
+    warning: str | Detector | None = free(
+        default=None,
+        doc='Detector, or its name, that starts a tree in the background; "none": no such trees; None: as the '
+        "preset says.",
+        check=make_detector,
+    )
+    preset: Literal["2017", "moa-2025"] = choice(
+        default="2017",
+        doc="Where subspace, drift and warning are None: as in the paper (sqrt, ADWIN with 1e-5 and 1e-4), or "
+        "as MOA does today (0.6, 1e-3 and 1e-2).",
+    )
+    weighted_vote: bool = flag(default=True, doc="Weigh members by their accuracy.")
+    detect_before: bool = flag(default=False, doc="Feed detectors the error before learning a row, not after.")
+    background_sampled: bool = flag(default=False, doc="Train background trees with the drawn weight too.")
+    grace_period: float = again(default=50)
+    delta: float = again(default=0.01)
+    smoothing: float = again(default=0.03)
+
+    def _prepare(self) -> None:
+        super()._prepare()
+        if make_detector("drift", self._chosen("drift")) is None and self.warning not in (None, "none"):
+            raise ValueError(f"warning must be none where drift is, got {self.warning!r}")
 
     def _chosen(self, name: str) -> Any:
         """A parameter, or where it is None what the preset says."""

@@ -11,12 +11,13 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import combinations, pairwise
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from thalweg.core import params
 from thalweg.core.classifier import Classifier, Floats, Ints
+from thalweg.core.fields import again, choice, free, number, whole
 from thalweg.core.protocols import State
 from thalweg.core.schema import Schema
 from thalweg.detectors.detector import Detector
@@ -28,7 +29,7 @@ from thalweg.learners.forests.view import Member, importances, look, permuted
 from thalweg.pool.explanation import Explanation, explain, way_down
 from thalweg.pool.leaf_jit import L_PATCH
 from thalweg.pool.pool import Pool
-from thalweg.pool.rules import Rules
+from thalweg.pool.rules import Growing, Rules
 from thalweg.show.tree_picture import View
 
 SHARDS = 16
@@ -92,7 +93,14 @@ class _Shard:
         return self.team[0]
 
 
-class Forest(Classifier):
+def check_jobs(name: str, value: Any) -> None:
+    """Refuse anything but a number of threads, or -1."""
+    params.whole(name, value, least=-1)
+    if value == 0:
+        raise ValueError(f"{name} must be a number of threads, or -1 for one on each core, got 0")
+
+
+class Forest(Growing, Classifier):
     """A pool of trees, a rule that samples rows for each, and a rule that replaces the failing."""
 
     missing = "native"
@@ -100,56 +108,33 @@ class Forest(Classifier):
 
     __slots__ = ("_apart", "_arrays", "_how", "_plan", "_shards", "_shards_most")
 
-    def __init__(
-        self,
-        *,
-        size: int,
-        grace_period: float,
-        delta: float,
-        tau: float,
-        criterion: str,
-        leaf: str,
-        binary_splits: bool,
-        null_merit: str,
-        leaf_range: bool,
-        smoothing: float,
-        limit_bytes: int | None,
-        seed: int,
-        n_jobs: int,
-    ) -> None:
-        """Take and check the parameters that all forests have: of their trees, of memory, chance and threads."""
-        self.size = size
-        self.grace_period = grace_period
-        self.delta = delta
-        self.tau = tau
-        self.criterion = criterion
-        self.leaf = leaf
-        self.binary_splits = binary_splits
-        self.null_merit = null_merit
-        self.leaf_range = leaf_range
-        self.smoothing = smoothing
-        self.limit_bytes = limit_bytes
-        self.seed = seed
-        self.n_jobs = n_jobs
+    size: int = whole(default=10, doc="Number of members.", least=1, most=100_000)
+    binary_splits: bool = again(default=True)
+    null_merit: Literal["zero", "moa"] = choice(
+        default="moa", doc="Merit of not splitting: 0 (the paper), or minus infinity (MOA)."
+    )
+    smoothing: float = number(
+        default=0.0,
+        doc="Share of an attribute's range that is added to the spread of each class in a leaf.",
+        least=0,
+        most=1,
+    )
+    limit_bytes: int | None = whole(
+        default=None,
+        doc="The model never takes more: the least promising leaves of all members stop observing. None: no limit.",
+        least=1024,
+    )
+    seed: int = whole(default=1, doc="For every random draw.", least=0)
+    n_jobs: int = free(
+        default=1, doc="Threads (-1: one on each core); they change nothing but the time.", check=check_jobs
+    )
+
+    def _prepare(self) -> None:
         self._shards_most = SHARDS
-        params.whole("size", size, least=1, most=100_000)
-        self._tree_rules()
-        if limit_bytes is not None:
-            params.whole("limit_bytes", limit_bytes, least=1024)
-        params.whole("seed", seed, least=0)
-        params.whole("n_jobs", n_jobs, least=-1)
-        if n_jobs == 0:
-            raise ValueError("n_jobs must be a number of threads, or -1 for one on each core, got 0")
 
     def _tree_rules(self, subspace: int | None = None) -> Rules:
         """How the trees grow. subspace: features that a leaf, or a tree with a patch, looks at; None: all."""
-        rules = Rules(
-            grace_period=self.grace_period, delta=self.delta, tau=self.tau, criterion=self.criterion, leaf=self.leaf,
-            binary_splits=self.binary_splits, null_merit=self.null_merit, leaf_range=self.leaf_range,
-            smoothing=self.smoothing, subspace=subspace,
-        )  # fmt: skip
-        rules.check()
-        return rules
+        return self._rules(subspace=subspace, limit_bytes=None)
 
     @abstractmethod
     def _make_plan(self, d: int) -> Plan:

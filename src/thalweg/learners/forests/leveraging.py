@@ -2,7 +2,7 @@
 
 from typing import Literal, final
 
-from thalweg.core import params
+from thalweg.core.fields import choice, flag, free, number
 from thalweg.detectors.by_name import make_detector
 from thalweg.detectors.detector import Detector
 from thalweg.learners.forests import forest_jit as m
@@ -21,16 +21,6 @@ SAMPLINGS = {
 class LeveragingBagging(Forest):
     """Online bagging with weights from Poisson(6), and ADWIN on each member's errors: at a drift the worst starts anew.
 
-    size: members. rate: mean of the weights (λ).
-    sampling: "poisson"; "missed" (rows that the member gets wrong always, others with the odds of its error; the
-    paper's me); "half" (a coin); "one_more" (1 + Poisson(1); wt); "any" (1 where Poisson(1) > 0; subag).
-    drift: a detector or its name, for each member's errors. None: members are never replaced.
-    codes: give each member a random division of the classes into two halves to learn (output codes).
-    grace_period, delta, tau, criterion, leaf, binary_splits, null_merit, leaf_range, smoothing: of the trees, see
-    HoeffdingTree.
-    limit_bytes: the model never takes more; the least promising leaves of all members stop observing. None: no limit.
-    n_jobs: threads (-1: one on each core); they change nothing but the time. seed: for every draw.
-
     Reference: A. Bifet, G. Holmes, B. Pfahringer, "Leveraging bagging for evolving data streams", ECML PKDD 2010.
 
     >>> from thalweg import SEA, LeveragingBagging
@@ -41,40 +31,26 @@ class LeveragingBagging(Forest):
     True
     """
 
-    def __init__(
-        self,
-        *,
-        size: int = 10,
-        rate: float = 6.0,
-        sampling: Literal["poisson", "missed", "half", "one_more", "any"] = "poisson",
-        drift: str | Detector | None = "adwin",
-        codes: bool = False,
-        grace_period: float = 200,
-        delta: float = 1e-7,
-        tau: float = 0.05,
-        criterion: Literal["gain", "gini"] = "gain",
-        leaf: Literal["majority", "bayes", "adaptive"] = "adaptive",
-        binary_splits: bool = True,
-        null_merit: Literal["zero", "moa"] = "moa",
-        leaf_range: bool = True,
-        smoothing: float = 0.0,
-        limit_bytes: int | None = None,
-        seed: int = 1,
-        n_jobs: int = 1,
-    ) -> None:
-        super().__init__(
-            size=size, grace_period=grace_period, delta=delta, tau=tau, criterion=criterion, leaf=leaf,
-            binary_splits=binary_splits, null_merit=null_merit, leaf_range=leaf_range, smoothing=smoothing,
-            limit_bytes=limit_bytes, seed=seed, n_jobs=n_jobs,
-        )  # fmt: skip
-        self.rate = rate
-        self.sampling = sampling
-        self.drift = drift
-        self.codes = codes
-        params.number("rate", rate, above=0, most=1000)
-        params.choice("sampling", sampling, tuple(SAMPLINGS))
-        params.flag("codes", codes)
-        if make_detector("drift", drift) is None and sampling == "missed":
+    rate: float = number(default=6.0, doc="Mean of the weights (λ).", above=0, most=1000)
+    sampling: Literal["poisson", "missed", "half", "one_more", "any"] = choice(
+        default="poisson",
+        doc='The weight of a row: "poisson"; "missed" (rows that the member gets wrong always, others with the odds of '
+        'its error; the paper\'s me); "half" (a coin); "one_more" (1 + Poisson(1); wt); "any" (1 where Poisson(1) > 0; '
+        "subag).",
+    )
+    drift: str | Detector | None = free(
+        default="adwin",
+        doc="Detector, or its name, of each member's errors; at a drift the worst member starts again. None: "
+        "members are never replaced.",
+        check=make_detector,
+    )
+    codes: bool = flag(
+        default=False, doc="Give each member a random division of the classes into two halves to learn (output codes)."
+    )
+
+    def _prepare(self) -> None:
+        super()._prepare()
+        if make_detector("drift", self.drift) is None and self.sampling == "missed":
             raise ValueError("sampling 'missed' needs the errors that a drift detector keeps, got drift None")
 
     def _make_plan(self, d: int) -> Plan:

@@ -2,7 +2,7 @@
 
 from typing import Literal, final
 
-from thalweg.core import params
+from thalweg.core.fields import choice, number
 from thalweg.learners.forests import forest_jit as m
 from thalweg.learners.forests.forest import Forest, Plan
 
@@ -12,14 +12,6 @@ VARIANTS = {"plain": m.BOOST_PLAIN, "ocp": m.BOOST_CONVEX, "exp": m.BOOST_EXPONE
 @final
 class OnlineSmoothBoost(Forest):
     """A row reaches each member with a weight that falls, smoothly, the more the members before are right about it.
-
-    size: members. gamma: how much better than chance members are taken to be (γ).
-    weights: how the votes are weighed: "plain" (all alike), "ocp" (learned by online convex programming), "exp"
-    (exponential weights over the first member, the first two, the first three, …).
-    grace_period, delta, tau, criterion, leaf, binary_splits, null_merit, leaf_range, smoothing: of the trees, see
-    HoeffdingTree.
-    limit_bytes: the model never takes more; the least promising leaves of all members stop observing. None: no limit.
-    n_jobs: threads (-1: one on each core); they change nothing but the time. seed: for every draw.
 
     Reference: S.-T. Chen, H.-T. Lin, C.-J. Lu, "An online boosting algorithm with theoretical justifications",
     ICML 2012.
@@ -32,34 +24,12 @@ class OnlineSmoothBoost(Forest):
     True
     """
 
-    def __init__(
-        self,
-        *,
-        size: int = 10,
-        gamma: float = 0.1,
-        weights: Literal["plain", "ocp", "exp"] = "plain",
-        grace_period: float = 200,
-        delta: float = 1e-7,
-        tau: float = 0.05,
-        criterion: Literal["gain", "gini"] = "gain",
-        leaf: Literal["majority", "bayes", "adaptive"] = "adaptive",
-        binary_splits: bool = True,
-        null_merit: Literal["zero", "moa"] = "moa",
-        leaf_range: bool = True,
-        smoothing: float = 0.0,
-        limit_bytes: int | None = None,
-        seed: int = 1,
-        n_jobs: int = 1,
-    ) -> None:
-        super().__init__(
-            size=size, grace_period=grace_period, delta=delta, tau=tau, criterion=criterion, leaf=leaf,
-            binary_splits=binary_splits, null_merit=null_merit, leaf_range=leaf_range, smoothing=smoothing,
-            limit_bytes=limit_bytes, seed=seed, n_jobs=n_jobs,
-        )  # fmt: skip
-        self.gamma = gamma
-        self.weights = weights
-        params.number("gamma", gamma, above=0, below=1)
-        params.choice("weights", weights, tuple(VARIANTS))
+    gamma: float = number(default=0.1, doc="How much better than chance members are taken to be (γ).", above=0, below=1)
+    weights: Literal["plain", "ocp", "exp"] = choice(
+        default="plain",
+        doc="How the votes are weighed: all alike, learned by online convex programming, or by exponential "
+        "weights over the first member, the first two, the first three, …",
+    )
 
     def _make_plan(self, d: int) -> Plan:
         return Plan(

@@ -7,7 +7,7 @@ from typing import Any
 from thalweg.core.params import shown
 
 
-def check_subspace(value: Any) -> None:
+def check_subspace(name: str, value: Any) -> None:
     """Refuse anything that ``features_of`` cannot read."""
     if isinstance(value, str) and value in ("sqrt", "inv_sqrt", "all"):
         return
@@ -15,12 +15,12 @@ def check_subspace(value: Any) -> None:
     if plain and (value != 0 if isinstance(value, numbers.Integral) else 0.0 < float(value) <= 1.0):
         return
     raise ValueError(
-        f"subspace must be a number of features, a share in (0.0, 1.0], 'sqrt', 'inv_sqrt' or 'all', got {shown(value)}"
+        f"{name} must be a number of features, a share in (0.0, 1.0], 'sqrt', 'inv_sqrt' or 'all', got {shown(value)}"
     )
 
 
 def features_of(value: Any, d: int) -> int:
-    """How many of d features: a number (below 0: all but so many), a share, √d + 1, d - √d, or all.
+    """How many of d features: a number (below 0: all but so many), a share, √d + 1, d - √d - 1, or all.
 
     >>> features_of("sqrt", 8), features_of(0.6, 10), features_of(-2, 10), features_of(50, 10)
     (4, 6, 8, 10)

@@ -1,39 +1,48 @@
 """A Hoeffding tree that watches its own errors and replaces the branches that have gone out of date."""
 
+import numbers
 from dataclasses import replace
-from typing import Literal, final
+from typing import Any, Literal, final
 
 import numpy as np
 
 from thalweg.core import params
 from thalweg.core.classifier import Floats
+from thalweg.core.fields import choice, flag, free, number, whole
 from thalweg.core.protocols import State
 from thalweg.core.schema import Schema
 from thalweg.detectors import adwin_jit
+from thalweg.detectors.adwin import ADWIN
+from thalweg.detectors.by_name import make_detector
+from thalweg.detectors.detector import Detector
 from thalweg.learners.trees.adaptive_jit import A_ERROR, LEAST_ERROR, play
 from thalweg.pool.explanation import Way, way_down
 from thalweg.pool.pool import Extras, Pool
 from thalweg.pool.pool_jit import ALTERNATES
+from thalweg.pool.rules import GrowingAlone
 from thalweg.show.tree_picture import Pictured, View
 
 LEVELS = 16
 """Levels of buckets of each ADWIN: its window holds at most some 300,000 rows."""
-_OWN = ("drift_delta", "switch_delta", "min_rows", "bootstrap", "blend")
+
+
+def _adwin(argument: str, value: Any) -> ADWIN:
+    """Make the ADWIN that a name or a detector says; a number is its δ."""
+    if isinstance(value, numbers.Real) and not isinstance(value, bool):
+        params.number(argument, value, above=0, below=1)
+        return ADWIN(delta=float(value))
+    made = make_detector(argument, value)
+    if not isinstance(made, ADWIN) or made.direction != "up":
+        raise ValueError(f"{argument} must be an ADWIN that looks for rising errors, got {params.shown(value)}")
+    return made
 
 
 @final
-class HoeffdingAdaptiveTree(Pictured):
+class HoeffdingAdaptiveTree(GrowingAlone, Pictured):
     """Each inner node watches its errors; where they rise an alternate subtree grows, and takes over once it is better.
 
-    grace_period, delta, tau, criterion, leaf, bound, min_branch_share, null_merit, n_split_points, binary_splits,
-    leaf_range, subspace: how leaves split and answer, as in ``HoeffdingTree``.
-    drift_delta: δ of the ADWIN that watches the errors at each inner node.
-    switch_delta: confidence with which an alternate must be better to take over, or worse to be dropped.
-    min_rows: neither happens before both have been judged on more rows than this.
-    bootstrap: give each row in its leaf the weight max(1, Poisson(1)), as MOA does.
-    blend: alternates that have split vote too, each leaf weighted by 1 / error², as in MOA.
-    limit_bytes: the model never takes more; the least promising leaves stop observing, and where there is no room
-    for an alternate the subtree starts again at once. None: no limit. seed: for bootstrap and subspace.
+    At the limit of memory the least promising leaves stop observing, and where there is no room for an alternate the
+    subtree starts again at once.
 
     Missing values are skipped by the observers and follow the heavier branch.
 
@@ -52,47 +61,37 @@ class HoeffdingAdaptiveTree(Pictured):
     __slots__ = ()
 
     _routine = staticmethod(play)
-    blend: bool
-
-    def __init__(
-        self,
-        *,
-        grace_period: float = 200,
-        delta: float = 1e-7,
-        tau: float = 0.05,
-        drift_delta: float = 0.002,
-        switch_delta: float = 0.05,
-        min_rows: int = 300,
-        bootstrap: bool = True,
-        blend: bool = True,
-        criterion: Literal["gain", "gini"] = "gain",
-        leaf: Literal["majority", "bayes", "adaptive"] = "adaptive",
-        bound: Literal["hoeffding", "mcdiarmid"] = "hoeffding",
-        min_branch_share: float = 0.01,
-        null_merit: Literal["zero", "moa"] = "moa",
-        n_split_points: int = 10,
-        binary_splits: bool = False,
-        leaf_range: bool = True,
-        subspace: int | None = None,
-        limit_bytes: int | None = 33_554_432,
-        seed: int = 1,
-    ) -> None:
-        params.number("drift_delta", drift_delta, above=0, below=1)
-        params.number("switch_delta", switch_delta, above=0, below=1)
-        params.whole("min_rows", min_rows, least=1)
-        params.flag("bootstrap", bootstrap)
-        params.flag("blend", blend)
-        super().__init__(
-            grace_period=grace_period, delta=delta, tau=tau, drift_delta=drift_delta, switch_delta=switch_delta,
-            min_rows=min_rows, bootstrap=bootstrap, blend=blend, criterion=criterion, leaf=leaf, bound=bound,
-            min_branch_share=min_branch_share, null_merit=null_merit, n_split_points=n_split_points,
-            binary_splits=binary_splits, leaf_range=leaf_range, subspace=subspace, limit_bytes=limit_bytes, seed=seed,
-        )  # fmt: skip
+    drift: str | Detector = free(
+        default="adwin(delta=0.002)",
+        doc="The ADWIN, or its name, that watches the errors at each inner node.",
+        check=_adwin,
+        old="drift_delta",
+    )
+    switch_delta: float = number(
+        default=0.05,
+        doc="Confidence with which an alternate must be better to take over, or worse to be dropped.",
+        above=0,
+        below=1,
+    )
+    min_rows: int = whole(
+        default=300, doc="Neither happens before both have been judged on more rows than this.", least=1
+    )
+    bootstrap: bool = flag(default=True, doc="Give each row in its leaf the weight max(1, Poisson(1)), as MOA does.")
+    blend: bool = flag(
+        default=True, doc="Alternates that have split vote too, each leaf weighted by 1 / error², as in MOA."
+    )
+    null_merit: Literal["zero", "moa"] = choice(
+        default="moa", doc="Merit of not splitting: 0 (the paper), or minus infinity (MOA)."
+    )
 
     def _extras(self) -> Extras:
-        own = tuple(float(getattr(self, name)) for name in _OWN)
-        monitor = adwin_jit.new_table(1, levels=LEVELS)[0]
-        return Extras(kind=ALTERNATES, marks=2, pair=monitor, turns=3, rules=own)
+        monitor = _adwin("drift", self.drift)
+        own = (monitor.delta, self.switch_delta, self.min_rows, self.bootstrap, self.blend)
+        row = adwin_jit.new_table(
+            1, clock=int(monitor.clock), least_window=int(monitor.min_window), least_side=int(monitor.min_side),
+            m=int(monitor.max_buckets), levels=LEVELS,
+        )[0]  # fmt: skip
+        return Extras(kind=ALTERNATES, marks=2, pair=row, turns=3, rules=tuple(map(float, own)))
 
     def _start(self, schema: Schema) -> None:
         super()._start(schema)

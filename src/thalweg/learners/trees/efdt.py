@@ -1,24 +1,22 @@
 """A tree that splits as soon as a split is better than none, and goes back on a split once another is better."""
 
-from typing import Literal, final
+from typing import final
 
-from thalweg.core import params
+from thalweg.core.fields import number
 from thalweg.learners.trees.efdt_jit import play
 from thalweg.pool.pool import Extras
 from thalweg.pool.pool_jit import KEPT
+from thalweg.pool.rules import GrowingAlone
 from thalweg.show.tree_picture import Pictured
 
 
 @final
-class ExtremelyFastDecisionTree(Pictured):
+class ExtremelyFastDecisionTree(GrowingAlone, Pictured):
     """A leaf splits once its best attribute beats no split; each inner node goes on observing, and reviews its split.
 
-    review_period: weight an inner node gains between two reviews of its split.
-    grace_period, delta, tau, criterion, leaf, bound, min_branch_share, n_split_points, binary_splits, leaf_range,
-    subspace: as in ``HoeffdingTree``. At a review another attribute wins if it is better than the present one by more
-    than the bound, or by more than tau / 2 where the bound is below tau; the subtree below is then thrown away.
-    limit_bytes: the model never takes more; first inner nodes stop observing, then the least promising leaves.
-    None: no limit. seed: for the subspace.
+    At a review another attribute wins if it is better than the present one by more than the bound, or by more than
+    tau / 2 where the bound is below tau; the subtree below is then thrown away. At the limit of memory first inner
+    nodes stop observing, then the least promising leaves.
 
     Missing values are skipped by the observers and follow the heavier branch.
 
@@ -37,32 +35,9 @@ class ExtremelyFastDecisionTree(Pictured):
     __slots__ = ()
 
     _routine = staticmethod(play)
-    review_period: float
-
-    def __init__(
-        self,
-        *,
-        grace_period: float = 200,
-        review_period: float = 200,
-        delta: float = 1e-7,
-        tau: float = 0.05,
-        criterion: Literal["gain", "gini"] = "gain",
-        leaf: Literal["majority", "bayes", "adaptive"] = "adaptive",
-        bound: Literal["hoeffding", "mcdiarmid"] = "hoeffding",
-        min_branch_share: float = 0.01,
-        n_split_points: int = 10,
-        binary_splits: bool = False,
-        leaf_range: bool = True,
-        subspace: int | None = None,
-        limit_bytes: int | None = 33_554_432,
-        seed: int = 1,
-    ) -> None:
-        params.number("review_period", review_period, above=0)
-        super().__init__(
-            grace_period=grace_period, review_period=review_period, delta=delta, tau=tau, criterion=criterion,
-            leaf=leaf, bound=bound, min_branch_share=min_branch_share, n_split_points=n_split_points,
-            binary_splits=binary_splits, leaf_range=leaf_range, subspace=subspace, limit_bytes=limit_bytes, seed=seed,
-        )  # fmt: skip
+    review_period: float = number(
+        default=200, doc="Weight an inner node gains between two reviews of its split.", above=0
+    )
 
     def _extras(self) -> Extras:
         return Extras(kind=KEPT, turns=3, rules=(float(self.review_period),))

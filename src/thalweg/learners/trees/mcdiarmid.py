@@ -4,11 +4,11 @@ from typing import Any, Literal, final
 
 import numpy as np
 
-from thalweg.core import params
 from thalweg.core.classifier import Classifier, Floats, Ints
+from thalweg.core.fields import choice, number, whole
 from thalweg.core.protocols import State
 from thalweg.core.schema import Schema
-from thalweg.learners.trees.binned import BinnedTrees, check
+from thalweg.learners.trees.binned import BinnedTrees
 from thalweg.pool.explanation import Explanation, Way, explain, spread
 from thalweg.show.tree_picture import compared
 
@@ -23,16 +23,10 @@ _WAITING = {"rows": (np.float64, 2), "codes": (np.int64, 1), "weights": (np.floa
 class McDiarmidTree(Classifier):
     """Leaves count classes by bin; one splits on the feature with the highest Gini gain once that is surely worth it.
 
-    bound: what sure means. "mcdiarmid": the best feature is ahead of the second best by √(8 ln(1/δ) / n) after n rows,
-    or that is less than ``tau`` and the gain more; very careful: a lead of 0.1 needs 2,397 rows. "hoeffding": the same
-    with a quarter of the bound. "gaussian": ahead by as many standard errors as δ says. "lcb": that, or the gain
+    What sure means is the bound. "mcdiarmid": the best feature is ahead of the second best by √(8 ln(1/δ) / n) after n
+    rows, or that is less than ``tau`` and the gain more; very careful: a lead of 0.1 needs 2,397 rows. "hoeffding": the
+    same with a quarter of the bound. "gaussian": ahead by as many standard errors as δ says. "lcb": that, or the gain
     itself is above ``tau`` by as many of its standard errors: of two like features either will do.
-    delta: allowed error of one comparison (δ). grace_period: weight a leaf gains between two attempts to split.
-    tau: the gain from which a tie is broken; None: 0.01 for "lcb", else 0.05.
-    leaf: how a leaf answers: "majority", "bayes" (naive Bayes on the bins) or "adaptive", the one more often right.
-    preset: where bound and leaf are None: "default" ("lcb", "adaptive") or "paper" ("mcdiarmid", "majority").
-    max_leaves, max_depth: the tree stops growing there. bins: of each feature, between quantiles of the first rows.
-    window: that many rows wait until the bins are fixed; meanwhile the answer is the most frequent class.
 
     Features that join wait for a window of rows of their own. A feature with one value in its window is not used.
     Nominal values are numbers in the order in which they came. Missing values are refused.
@@ -55,33 +49,31 @@ class McDiarmidTree(Classifier):
 
     __slots__ = ("_trees", "_waiting")
 
-    def __init__(
-        self,
-        *,
-        bound: Literal["mcdiarmid", "gaussian", "lcb", "hoeffding"] | None = None,
-        delta: float = 0.05,
-        grace_period: float = 50,
-        tau: float | None = None,
-        leaf: Literal["majority", "bayes", "adaptive"] | None = None,
-        preset: Literal["default", "paper"] = "default",
-        max_leaves: int = 256,
-        max_depth: int = 20,
-        bins: int = 32,
-        window: int = 100,
-    ) -> None:
-        params.choice("preset", preset, tuple(PRESETS))
-        params.whole("window", window, least=1, most=1_000_000)
-        self.bound = bound
-        self.delta = delta
-        self.grace_period = grace_period
-        self.tau = tau
-        self.leaf = leaf
-        self.preset = preset
-        self.max_leaves = max_leaves
-        self.max_depth = max_depth
-        self.bins = bins
-        self.window = window
-        check(**self._chosen())
+    bound: Literal["mcdiarmid", "gaussian", "lcb", "hoeffding"] | None = choice(
+        default=None, doc="When a split is surely the best; None: as the preset says."
+    )
+    delta: float = number(default=0.05, doc="Allowed error of one comparison (δ).", above=0, below=1)
+    grace_period: float = number(default=50, doc="Weight a leaf gains between two attempts to split.", above=0)
+    tau: float | None = number(
+        default=None, doc='The gain from which a tie is broken; None: 0.01 for "lcb", else 0.05.', least=0, most=1
+    )
+    leaf: Literal["majority", "bayes", "adaptive"] | None = choice(
+        default=None,
+        doc="How a leaf answers: by its majority, by naive Bayes on the bins, or by the one more often right.",
+    )
+    preset: Literal["default", "paper"] = choice(
+        default="default",
+        doc='Where bound and leaf are None: "default" ("lcb", "adaptive") or "paper" ("mcdiarmid", "majority").',
+    )
+    max_leaves: int = whole(default=256, doc="The tree stops growing there.", least=1, most=1_000_000)
+    max_depth: int = whole(default=20, doc="Leaves as deep as this do not split.", least=0, most=1_000_000)
+    bins: int = whole(default=32, doc="Bins of each feature, between quantiles of the first rows.", least=2, most=4096)
+    window: int = whole(
+        default=100,
+        doc="So many rows wait until the bins are fixed; meanwhile the answer is the most frequent class.",
+        least=1,
+        most=1_000_000,
+    )
 
     # -- looking at it ------------------------------------------------------------------------------------------------
 
