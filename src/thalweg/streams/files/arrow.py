@@ -24,18 +24,19 @@ class _ArrowFiles(BlockStream):
     _kind = "Parquet"
     _ends: tuple[str, ...] = ()
 
-    def _prepare(
+    def __init__(
         self,
         path: str | os.PathLike[str],
-        target: str,
-        time: str | None,
-        label_time: str | None,
-        drop: Sequence[str],
-        nominal: Sequence[str],
-        schema: Schema | None,
-        on_bad_row: str,
-        quarantine: str | os.PathLike[str] | None,
-        limit: int | None,
+        target: str = "class",
+        *,
+        time: str | None = None,
+        label_time: str | None = None,
+        drop: Sequence[str] = (),
+        nominal: Sequence[str] = (),
+        schema: Schema | None = None,
+        on_bad_row: str = "raise",
+        quarantine: str | os.PathLike[str] | None = None,
+        limit: int | None = None,
     ) -> None:
         import pyarrow as pa
 
@@ -178,22 +179,6 @@ class ParquetStream(_ArrowFiles):
 
     _kind, _ends = "Parquet", (".parquet", ".pq")
 
-    def __init__(
-        self,
-        path: str | os.PathLike[str],
-        target: str = "class",
-        *,
-        time: str | None = None,
-        label_time: str | None = None,
-        drop: Sequence[str] = (),
-        nominal: Sequence[str] = (),
-        schema: Schema | None = None,
-        on_bad_row: str = "raise",
-        quarantine: str | os.PathLike[str] | None = None,
-        limit: int | None = None,
-    ) -> None:
-        self._prepare(path, target, time, label_time, drop, nominal, schema, on_bad_row, quarantine, limit)
-
     def _look(self, path: str) -> tuple[Any, list[int]]:
         import pyarrow.parquet as pq
 
@@ -225,22 +210,6 @@ class ArrowStream(_ArrowFiles):
     """
 
     _kind, _ends = "Arrow", (".arrow", ".feather", ".ipc")
-
-    def __init__(
-        self,
-        path: str | os.PathLike[str],
-        target: str = "class",
-        *,
-        time: str | None = None,
-        label_time: str | None = None,
-        drop: Sequence[str] = (),
-        nominal: Sequence[str] = (),
-        schema: Schema | None = None,
-        on_bad_row: str = "raise",
-        quarantine: str | os.PathLike[str] | None = None,
-        limit: int | None = None,
-    ) -> None:
-        self._prepare(path, target, time, label_time, drop, nominal, schema, on_bad_row, quarantine, limit)
 
     def _look(self, path: str) -> tuple[Any, list[int]]:
         import pyarrow as pa
