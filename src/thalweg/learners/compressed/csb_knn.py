@@ -4,34 +4,30 @@ from typing import Any, Literal, final
 
 import numpy as np
 
-from thalweg.core import params
 from thalweg.core.classifier import Classifier, Floats, Ints
+from thalweg.core.fields import again, choice, whole
+from thalweg.core.params import shown
 from thalweg.core.protocols import State
 from thalweg.core.schema import Schema
 from thalweg.core.steps import cut, unroll
 from thalweg.core.tables import prefixed, under
 from thalweg.detectors.by_name import make_detector
-from thalweg.detectors.detector import Detector
 from thalweg.jit.random import seeded
 from thalweg.learners.compressed import csb_knn_jit as jit
+from thalweg.learners.compressed.projected import RandomProjection
 from thalweg.learners.windows import replaced
-from thalweg.learners.windows.knn import NEIGHBOURS, WindowKNN
+from thalweg.learners.windows.knn import WindowKNN
+from thalweg.learners.windows.neighbours import NEIGHBOURS, Bagging, Neighbours
 from thalweg.projections.by_name import make_projection
 from thalweg.projections.projection import Projection
 
-_DRAWS = ("skip", "vote")
-
 
 @final
-class CompressedBagging(Classifier):
+class CompressedBagging(Bagging, Neighbours, RandomProjection, Classifier):
     """Leveraging bagging over nearest neighbours behind random projections (CSB-kNN): the matrices make them differ.
 
-    size: members. drift: a detector or its name, for each member's errors before it learns the row: at a drift the
-    worst member starts anew, with a new matrix. None: members are never replaced.
-    rate: mean of the Poisson weights (λ). draws: "skip": a member leaves a row out where its draw is 0, and that is
-    all (the paper's); "vote": a neighbour's vote counts as often as it was drawn.
-    p, epsilon, projection, k, window, metric, ties, weights, scale, precision: see CompressedKNN; a projection that
-    moves ("pca") is not for this. seed: for matrices and draws. CompressedBaggedKNN has one matrix for all members.
+    A member that is replaced gets a new matrix. A projection that moves ("pca") is not for this; CompressedBaggedKNN
+    has one matrix for all members.
 
     Reference: M. Bahri, A. Bifet, S. Maniu, R. de Mello, N. Tziortziotis, "Compressed k-nearest neighbors ensembles for
     evolving data streams", ECAI 2020.
@@ -48,50 +44,19 @@ class CompressedBagging(Classifier):
     sparse = True
     bounded = True
 
+    size: int = whole(10, "Members.", least=1, most=10_000)
+    draws: Literal["skip", "vote"] = choice(
+        "skip",
+        '"skip": a member leaves a row out where its draw is 0, and that is all (the paper); "vote": the vote of a '
+        "neighbour counts as often as it was drawn.",
+    )
+    seed: int = again(1, "For matrices and draws.")
+
     __slots__ = ("_counts", "_detectors", "_dice", "_kind", "_learned", "_members", "_projections", "_replaced")
 
-    def __init__(
-        self,
-        *,
-        size: int = 10,
-        k: int = 5,
-        window: int = 1000,
-        p: int | None = None,
-        epsilon: float | None = None,
-        projection: str | Projection = "gaussian",
-        drift: str | Detector | None = "adwin",
-        rate: float = 6.0,
-        draws: Literal["skip", "vote"] = "skip",
-        metric: Literal["euclidean", "manhattan", "hamming", "cosine"] = "euclidean",
-        ties: Literal["all", "k"] = "all",
-        weights: Literal["uniform", "distance"] = "uniform",
-        scale: Literal["window", "online"] | None = "window",
-        precision: Literal["float64", "float32"] = "float64",
-        seed: int = 1,
-    ) -> None:
-        params.whole("size", size, least=1, most=10_000)
-        make_detector("drift", drift)
-        params.number("rate", rate, above=0, below=100)
-        params.choice("draws", draws, _DRAWS)
-        params.whole("seed", seed, least=0)
-        self.size = size
-        self.k = k
-        self.window = window
-        self.p = p
-        self.epsilon = epsilon
-        self.projection = projection
-        self.drift = drift
-        self.rate = rate
-        self.draws = draws
-        self.metric = metric
-        self.ties = ties
-        self.weights = weights
-        self.scale = scale
-        self.precision = precision
-        self.seed = seed
-        self._new_member()
+    def _prepare(self) -> None:
         if self._new_projection(0, 0).moves:
-            raise ValueError(f"projection must be one that does not move, got {params.shown(projection)}")
+            raise ValueError(f"projection must be one that does not move, got {shown(self.projection)}")
 
     # -- looking at it ------------------------------------------------------------------------------------------------
 

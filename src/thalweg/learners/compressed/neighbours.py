@@ -1,22 +1,22 @@
 """Nearest neighbours behind a projection: a window of few columns, however many the records have."""
 
-from typing import Any, Literal, final
+from typing import final
 
 import numpy as np
 
-from thalweg.core import params
 from thalweg.core.classifier import Classifier, Floats, Ints
 from thalweg.core.door import Rows
+from thalweg.core.fields import again, flag, number, whole
 from thalweg.core.protocols import State
 from thalweg.core.schema import Schema
 from thalweg.core.tables import prefixed, sound, under
-from thalweg.detectors.detector import Detector
-from thalweg.learners.compressed.projected import Compressed, RandomlyProjected
+from thalweg.learners.compressed.projected import Compressed, RandomlyProjected, Size
 from thalweg.learners.compressed.raw_rows import DenseRows, RawRows, SparseRows
 from thalweg.learners.windows import window_jit as o
-from thalweg.learners.windows.bagged import BaggedKNN
-from thalweg.learners.windows.knn import NEIGHBOURS, WindowKNN
-from thalweg.learners.windows.sam_knn import SamKNN
+from thalweg.learners.windows.bagged import MOST, BaggedKNN
+from thalweg.learners.windows.knn import WindowKNN
+from thalweg.learners.windows.neighbours import NEIGHBOURS, Bagging, Neighbours
+from thalweg.learners.windows.sam_knn import MEMORIES, Memories, SamKNN
 from thalweg.projections.pca import PCAProjection
 from thalweg.projections.projection import Projection
 from thalweg.projections.random_matrices import HashProjection
@@ -24,14 +24,10 @@ from thalweg.projections.random_matrices import HashProjection
 _CELLS = 1 << 20  # numbers of raw rows that are projected again at a time
 
 
-class _Neighbours(Compressed):
+class _Neighbours(Neighbours, Compressed):
     """A window of projected rows."""
 
     bounded = True
-
-    def __init__(self, **given: Any) -> None:
-        """Take the parameters that the class declares."""
-        super().__init__(**given)
 
     def _make_learner(self) -> Classifier:
         return WindowKNN(**self._some(NEIGHBOURS))
@@ -40,11 +36,6 @@ class _Neighbours(Compressed):
 @final
 class CompressedKNN(_Neighbours, RandomlyProjected):
     """Nearest neighbours behind a random projection (CS-kNN): thousands of features cost no more than p.
-
-    p: columns that remain. epsilon: in place of p, the share by which a squared distance between any two rows of the
-    window may change; p follows from it. Neither: 40.
-    projection: a projection or its name: "gaussian", "bernoulli", "very-sparse", "fourier".
-    k, window, metric, ties, weights, scale, precision: see WindowKNN. seed: for the matrix.
 
     Memory: window × p, and the matrix (``memory()`` tells them apart), which is drawn anew when a model is loaded.
 
@@ -61,33 +52,10 @@ class CompressedKNN(_Neighbours, RandomlyProjected):
 
     __slots__ = ()
 
-    def __init__(
-        self,
-        *,
-        k: int = 5,
-        window: int = 1000,
-        p: int | None = None,
-        epsilon: float | None = None,
-        projection: str | Projection = "gaussian",
-        metric: Literal["euclidean", "manhattan", "hamming", "cosine"] = "euclidean",
-        ties: Literal["all", "k"] = "all",
-        weights: Literal["uniform", "distance"] = "uniform",
-        scale: Literal["window", "online"] | None = "window",
-        precision: Literal["float64", "float32"] = "float64",
-        seed: int = 1,
-    ) -> None:
-        super().__init__(
-            k=k, window=window, p=p, epsilon=epsilon, projection=projection, metric=metric, ties=ties, weights=weights,
-            scale=scale, precision=precision, seed=seed,
-        )  # fmt: skip
-
 
 @final
-class HashedKNN(_Neighbours):
+class HashedKNN(_Neighbours, Size):
     """Nearest neighbours behind the hashing trick (HT-kNN): each feature is added to, or taken from, one of p columns.
-
-    p: columns that remain. epsilon, k, window, metric, ties, weights, scale, precision: see CompressedKNN.
-    binary: a value other than 0 counts 1, as in MOA's filter. seed: for the hash.
 
     >>> from thalweg import HashedKNN, Text
     >>> chunk = Text(words=1000, seed=1).read(5_000)
@@ -97,41 +65,18 @@ class HashedKNN(_Neighbours):
     True
     """
 
-    __slots__ = ()
+    binary: bool = flag(False, "A value other than 0 counts 1, as in MOA's filter.")
+    seed: int = whole(1, "For the hash.", least=0)
 
-    def __init__(
-        self,
-        *,
-        k: int = 5,
-        window: int = 1000,
-        p: int | None = None,
-        epsilon: float | None = None,
-        binary: bool = False,
-        metric: Literal["euclidean", "manhattan", "hamming", "cosine"] = "euclidean",
-        ties: Literal["all", "k"] = "all",
-        weights: Literal["uniform", "distance"] = "uniform",
-        scale: Literal["window", "online"] | None = "window",
-        precision: Literal["float64", "float32"] = "float64",
-        seed: int = 1,
-    ) -> None:
-        super().__init__(
-            k=k, window=window, p=p, epsilon=epsilon, binary=binary, metric=metric, ties=ties, weights=weights,
-            scale=scale, precision=precision, seed=seed,
-        )  # fmt: skip
+    __slots__ = ()
 
     def _make_projection(self) -> Projection:
         return HashProjection(**self._some(("binary", "seed")), **self._size())
 
 
 @final
-class PCAKNN(_Neighbours):
+class PCAKNN(_Neighbours, Size):
     """Nearest neighbours behind principal components that follow the stream (PCA-kNN).
-
-    p: components. epsilon, k, window, metric, ties, weights, scale, precision: see CompressedKNN.
-    amnesia, centre: see PCAProjection.
-    reproject_every: None: rows stay in the window as they were projected when they came; n: after every n learned rows
-    the whole window is projected again by the components of that moment (the deviations of scale "online" stay those of
-    the rows as they came).
 
     Memory: window × p, and the components, p × columns; with ``reproject_every`` also the rows of the window as they
     came, window × features (sparse ones, if the first came so: the values that are not 0), which are part of a saved
@@ -145,35 +90,22 @@ class PCAKNN(_Neighbours):
     True
     """
 
+    amnesia: float = number(
+        0.0,
+        "How much more the newest rows count (l): 0 all alike, up to 4 where the stream changes.",
+        least=0,
+        most=1e6,
+    )
+    centre: bool = flag(True, "Subtract the mean.")
+    reproject_every: int | None = whole(
+        None,
+        "None: rows stay in the window as they were projected when they came; n: after every n learned rows the whole "
+        'window is projected again by the components of that moment (the deviations of scale "online" stay those of '
+        "the rows as they came).",
+        least=1,
+    )
+
     __slots__ = ("_raw",)
-
-    window: int
-    reproject_every: int | None
-    _raw: RawRows | None
-    """The rows of the window as they came, from the first learned row on; None where they are not needed."""
-
-    def __init__(
-        self,
-        *,
-        k: int = 5,
-        window: int = 1000,
-        p: int | None = None,
-        epsilon: float | None = None,
-        amnesia: float = 0.0,
-        centre: bool = True,
-        reproject_every: int | None = None,
-        metric: Literal["euclidean", "manhattan", "hamming", "cosine"] = "euclidean",
-        ties: Literal["all", "k"] = "all",
-        weights: Literal["uniform", "distance"] = "uniform",
-        scale: Literal["window", "online"] | None = "window",
-        precision: Literal["float64", "float32"] = "float64",
-    ) -> None:
-        if reproject_every is not None:
-            params.whole("reproject_every", reproject_every, least=1)
-        super().__init__(
-            k=k, window=window, p=p, epsilon=epsilon, amnesia=amnesia, centre=centre, reproject_every=reproject_every,
-            metric=metric, ties=ties, weights=weights, scale=scale, precision=precision,
-        )  # fmt: skip
 
     def memory(self) -> dict[str, int]:
         """Bytes of the model, of the projection in front of it, and of the rows as they came where these are kept."""
@@ -185,7 +117,7 @@ class PCAKNN(_Neighbours):
 
     def _start(self, schema: Schema) -> None:
         super()._start(schema)
-        self._raw = None
+        self._raw: RawRows | None = None  # the rows as they came, from the first learned one on, where they are needed
 
     def _play(self, X: Rows, y: Ints, w: Floats, events: Ints, out: Floats, known: int) -> None:
         n = self.reproject_every
@@ -244,12 +176,10 @@ class PCAKNN(_Neighbours):
 
 
 @final
-class CompressedBaggedKNN(RandomlyProjected):
+class CompressedBaggedKNN(Bagging, Neighbours, RandomlyProjected):
     """Bagged nearest neighbours behind one random projection (CS-kNN under leveraging bagging).
 
-    size, rate, drift, k, window, metric, ties, weights, scale, precision: see BaggedKNN. p, epsilon, projection: see
-    CompressedKNN. seed: for the matrix and the draws. The members hardly differ; CompressedBagging gives each its own
-    matrix, which helps much more.
+    The members hardly differ; CompressedBagging gives each its own matrix, which helps much more.
 
     >>> from thalweg import CompressedBaggedKNN, Text
     >>> chunk = Text(words=1000, seed=1).read(3_000)
@@ -261,30 +191,10 @@ class CompressedBaggedKNN(RandomlyProjected):
 
     bounded = True
 
-    __slots__ = ()
+    size: int = whole(10, "Members.", least=1, most=MOST)
+    seed: int = again(1, "For the matrix and the draws.")
 
-    def __init__(
-        self,
-        *,
-        size: int = 10,
-        rate: float = 6.0,
-        drift: str | Detector | None = "adwin",
-        k: int = 5,
-        window: int = 1000,
-        p: int | None = None,
-        epsilon: float | None = None,
-        projection: str | Projection = "gaussian",
-        metric: Literal["euclidean", "manhattan", "hamming", "cosine"] = "euclidean",
-        ties: Literal["all", "k"] = "all",
-        weights: Literal["uniform", "distance"] = "uniform",
-        scale: Literal["window", "online"] | None = "window",
-        precision: Literal["float64", "float32"] = "float64",
-        seed: int = 1,
-    ) -> None:
-        super().__init__(
-            size=size, rate=rate, drift=drift, k=k, window=window, p=p, epsilon=epsilon, projection=projection,
-            metric=metric, ties=ties, weights=weights, scale=scale, precision=precision, seed=seed,
-        )  # fmt: skip
+    __slots__ = ()
 
     @property
     def replacements(self) -> list[tuple[int, int]]:
@@ -299,11 +209,8 @@ class CompressedBaggedKNN(RandomlyProjected):
 
 
 @final
-class CompressedSamKNN(RandomlyProjected):
+class CompressedSamKNN(Memories, RandomlyProjected):
     """Neighbours with a short-term and a long-term memory behind a random projection (CS-samkNN).
-
-    k, window, ltm_share, min_stm, recalculate, weights, scale: see SamKNN. p, epsilon, projection: see CompressedKNN.
-    seed: for the matrix and the clusterings.
 
     >>> from thalweg import CompressedSamKNN, Text
     >>> chunk = Text(words=500, seed=1).read(3_000)
@@ -315,28 +222,10 @@ class CompressedSamKNN(RandomlyProjected):
 
     bounded = True
 
+    window: int = again(1000)
+    seed: int = again(1, "For the matrix and the clusterings.")
+
     __slots__ = ()
 
-    def __init__(
-        self,
-        *,
-        k: int = 5,
-        window: int = 1000,
-        p: int | None = None,
-        epsilon: float | None = None,
-        projection: str | Projection = "gaussian",
-        ltm_share: float = 0.4,
-        min_stm: int = 50,
-        recalculate: bool = False,
-        weights: Literal["distance", "uniform"] = "distance",
-        scale: Literal["online"] | None = None,
-        seed: int = 1,
-    ) -> None:
-        super().__init__(
-            k=k, window=window, p=p, epsilon=epsilon, projection=projection, ltm_share=ltm_share, min_stm=min_stm,
-            recalculate=recalculate, weights=weights, scale=scale, seed=seed,
-        )  # fmt: skip
-
     def _make_learner(self) -> Classifier:
-        own = ("k", "window", "ltm_share", "min_stm", "recalculate", "weights", "scale", "seed")
-        return SamKNN(**self._some(own))
+        return SamKNN(**self._some(MEMORIES))

@@ -7,6 +7,7 @@ from typing import Any, final
 import numpy as np
 
 from thalweg.core.classifier import Classifier, Floats, Ints
+from thalweg.core.fields import REQUIRED, Parametrised, free, number, whole
 from thalweg.core.params import shown
 from thalweg.core.protocols import State
 from thalweg.core.schema import Schema
@@ -29,10 +30,8 @@ class Compressed(Classifier):
 
     __slots__ = ("_inner", "_projection", "_watch")
 
-    def __init__(self, **given: Any) -> None:
-        """Keep the parameters by name, and check them: the parts that they belong to do."""
-        for name, value in given.items():
-            setattr(self, name, value)
+    def _prepare(self) -> None:
+        """Check the parameters: the parts that they belong to do."""
         self._make_learner()
         self._make_projection()
 
@@ -42,10 +41,9 @@ class Compressed(Classifier):
 
     def _size(self) -> dict[str, Any]:
         """Give the parameters that say how many columns remain; a window has so many points."""
-        given = {name: value for name, value in self.get_params(deep=False).items() if name in ("p", "epsilon")}
-        if given.get("epsilon") is not None and "window" in self._defaults():
-            given["points"] = max(2, self.get_params()["window"])
-        return given
+        given = self.get_params(deep=False)
+        size = {name: given[name] for name in ("p", "epsilon") if name in given}
+        return size | ({"points": max(2, given["window"])} if size.get("epsilon") and "window" in given else {})
 
     @abstractmethod
     def _make_projection(self) -> Projection:
@@ -170,28 +168,45 @@ class Compressed(Classifier):
         self._projection, self._inner, self._watch = projection, inner, {name: given[name] for name in watch}
 
 
-class RandomlyProjected(Compressed):
+class Size(Parametrised):
+    """How many columns remain."""
+
+    p: int | None = whole(None, "Columns that remain; None: 40, or as epsilon says.", least=1, most=1_000_000)
+    epsilon: float | None = number(
+        None,
+        "In place of p, the share by which a squared distance between any two rows of the window (or of 1,000 rows) "
+        "may change; p follows from it.",
+        above=0,
+        below=1,
+    )
+
+
+class RandomProjection(Size):
+    """Which projection there is in front of a learner."""
+
+    projection: str | Projection = free(
+        "gaussian", 'A projection or its name: "gaussian", "bernoulli", "very-sparse", "fourier", "hash".'
+    )
+    seed: int = whole(1, "For the matrix.", least=0)
+
+
+class RandomlyProjected(RandomProjection, Compressed):
     """A learner behind the projection that its parameters ``projection``, ``p``, ``epsilon`` and ``seed`` name."""
 
     __slots__ = ()
-
-    projection: str | Projection
-    seed: int
-
-    def __init__(self, **given: Any) -> None:
-        """Take the parameters that the class declares."""
-        super().__init__(**given)
 
     def _make_projection(self) -> Projection:
         return make_projection("projection", self.projection, **self._size(), seed=self.seed)
 
 
+def _is_learner(name: str, value: Any) -> None:
+    if not isinstance(value, Classifier):
+        raise TypeError(f"{name} must be a learner, got {shown(value)}")
+
+
 @final
 class Projected(Compressed):
     """Any learner behind any projection.
-
-    learner: joins with its parameters and as if it had seen nothing. projection: a projection or its name, such as
-    "gaussian(p=40)", "hash(p=100)", "pca(p=10)"; "bernoulli", "very-sparse" and "fourier" are the others.
 
     Nominal features are a column for each value. A missing value adds nothing (behind "pca" it is the mean).
 
@@ -203,15 +218,14 @@ class Projected(Compressed):
     True
     """
 
+    learner: Classifier = free(REQUIRED, "Joins with its parameters and as if it had seen nothing.", _is_learner)
+    projection: str | Projection = free(
+        "gaussian",
+        'A projection or its name, such as "gaussian(p=40)", "hash(p=100)", "pca(p=10)"; "bernoulli", "very-sparse" '
+        'and "fourier" are the others.',
+    )
+
     __slots__ = ()
-
-    learner: Classifier
-    projection: str | Projection
-
-    def __init__(self, *, learner: Classifier, projection: str | Projection = "gaussian") -> None:
-        if not isinstance(learner, Classifier):
-            raise TypeError(f"learner must be a learner, got {shown(learner)}")
-        super().__init__(learner=learner, projection=projection)
 
     def _make_projection(self) -> Projection:
         return make_projection("projection", self.projection)

@@ -5,8 +5,8 @@ from typing import Literal, final
 import numpy as np
 from numpy.typing import NDArray
 
-from thalweg.core import params
 from thalweg.core.classifier import Classifier, Floats, Ints
+from thalweg.core.fields import choice, flag, free, number, whole
 from thalweg.core.protocols import State
 from thalweg.core.schema import Schema
 from thalweg.detectors.by_name import make_detector
@@ -24,17 +24,6 @@ _NETWORK = (*jit.Net._fields, "drift")
 @final
 class OnlineDeepLearning(Classifier):
     """A deep network whose every layer answers; the answers are mixed with weights that follow how good each depth is.
-
-    layers: hidden layers (L). units: in each of them. rate: step of gradient descent (η), one step for each row.
-    beta: how fast the weight of a depth that answers worse falls (β). floor: no weight falls below floor / layers (s).
-    input_classifier: let a linear classifier on the input take part, as depth 0 (the paper; not the authors' program).
-    It learns fastest, takes the weight early, and the layers starve: over six streams the network is better without.
-    hedge_loss: loss that the weights follow: "minmax" (the best depth 0, the worst 1), "zero_one" (right or wrong) or
-    "clipped" (log loss, at most 1).
-    scale: standardise numbers by the mean and deviation of the rows before; False: take them as they are.
-    drift: a detector or its name, for the errors of the mixed answer; None or "none": no detector.
-    on_drift: "hedge" (all depths alike again, and ten times the rate, back to normal within 500 rows), "reset" (a new
-    network) or "none" (drifts are only counted). seed: for the first weights.
 
     A nominal feature is a column for each value, 1 for the value at hand; values from the 1,025th on share columns.
     Missing values are 0 after standardising: the mean. Weights of rows multiply the rate, up to 0.1 (or ``rate``).
@@ -54,45 +43,37 @@ class OnlineDeepLearning(Classifier):
     missing = "native"
     bounded = True
 
-    __slots__ = ("_detector_rules", "_net", "_rules")
+    layers: int = whole(10, "Hidden layers (L).", least=1, most=1000)
+    units: int = whole(100, "Units in each of them.", least=1, most=100_000)
+    rate: float = number(0.01, "Step of gradient descent (η), one step for each row.", above=0, most=1e6)
+    beta: float = number(0.99, "How fast the weight of a depth that answers worse falls (β).", above=0, most=1)
+    floor: float = number(0.2, "No weight falls below floor / layers (s).", least=0, most=1)
+    input_classifier: bool = flag(
+        False,
+        "Let a linear classifier on the input take part, as depth 0 (the paper; not the authors' program). It learns "
+        "fastest, takes the weight early, and the layers starve: over six streams the network is better without.",
+    )
+    hedge_loss: Literal["minmax", "zero_one", "clipped"] = choice(
+        "minmax",
+        'Loss that the weights follow: "minmax" (the best depth 0, the worst 1), "zero_one" (right or wrong) or '
+        '"clipped" (log loss, at most 1).',
+    )
+    scale: bool = flag(
+        True, "Standardise numbers by the mean and deviation of the rows before; False: take them as they are."
+    )
+    drift: str | Detector | None = free(
+        "adwin(delta=0.002)",
+        'A detector or its name, for the errors of the mixed answer; None or "none": no detector.',
+        make_detector,
+    )
+    on_drift: Literal["hedge", "reset", "none"] = choice(
+        "hedge",
+        '"hedge": all depths alike again, and ten times the rate, back to normal within 500 rows; "reset": a new '
+        'network; "none": drifts are only counted.',
+    )
+    seed: int = whole(1, "For the first weights.", least=0)
 
-    def __init__(
-        self,
-        *,
-        layers: int = 10,
-        units: int = 100,
-        rate: float = 0.01,
-        beta: float = 0.99,
-        floor: float = 0.2,
-        input_classifier: bool = False,
-        hedge_loss: Literal["minmax", "zero_one", "clipped"] = "minmax",
-        scale: bool = True,
-        drift: str | Detector | None = "adwin(delta=0.002)",
-        on_drift: Literal["hedge", "reset", "none"] = "hedge",
-        seed: int = 1,
-    ) -> None:
-        params.whole("layers", layers, least=1, most=1000)
-        params.whole("units", units, least=1, most=100_000)
-        params.number("rate", rate, above=0, most=1e6)
-        params.number("beta", beta, above=0, most=1)
-        params.number("floor", floor, least=0, most=1)
-        params.flag("input_classifier", input_classifier)
-        params.choice("hedge_loss", hedge_loss, tuple(LOSSES))
-        params.flag("scale", scale)
-        make_detector("drift", drift)
-        params.choice("on_drift", on_drift, tuple(ANSWERS))
-        params.whole("seed", seed, least=0)
-        self.layers = layers
-        self.units = units
-        self.rate = rate
-        self.beta = beta
-        self.floor = floor
-        self.input_classifier = input_classifier
-        self.hedge_loss = hedge_loss
-        self.scale = scale
-        self.drift = drift
-        self.on_drift = on_drift
-        self.seed = seed
+    __slots__ = ("_detector_rules", "_net", "_rules")
 
     # -- looking at it ------------------------------------------------------------------------------------------------
 

@@ -1,20 +1,20 @@
 """Bagged nearest neighbours whose members share one window."""
 
-from typing import Literal, final
+from typing import final
 
 import numpy as np
 
-from thalweg.core import params
 from thalweg.core.classifier import Classifier, Floats, Ints
+from thalweg.core.fields import whole
 from thalweg.core.protocols import State
 from thalweg.core.schema import Schema
 from thalweg.detectors.by_name import make_detector
-from thalweg.detectors.detector import Detector
 from thalweg.jit.compile import plain
 from thalweg.jit.random import seeded
 from thalweg.learners.windows import bagged_jit as jit
 from thalweg.learners.windows import replaced
-from thalweg.learners.windows.knn import NEIGHBOURS, WindowKNN
+from thalweg.learners.windows.knn import WindowKNN
+from thalweg.learners.windows.neighbours import NEIGHBOURS, Bagging, Neighbours
 
 MOST = 64
 """Members: a bit each."""
@@ -22,15 +22,11 @@ _OWN = ("held", "dice", "detectors", "counts", "learned", "replaced")
 
 
 @final
-class BaggedKNN(Classifier):
+class BaggedKNN(Bagging, Neighbours, Classifier):
     """Leveraging bagging over nearest neighbours: a member leaves out what it does not draw, the worst starts anew.
 
     All members look into one window of the last rows, which is measured and scaled once for all; each votes with the
     rows that it has drawn. With the usual rate they differ in one row of 400, so this is a window that can forget.
-    size: members, 64 at most. rate: mean of the Poisson weights (λ); a member has a row where its draw is not 0.
-    drift: a detector or its name, for each member's errors before it learns the row: at a drift the worst member
-    forgets all its rows. None: never. k, window, metric, ties, weights, scale, precision: see WindowKNN. seed: for the
-    draws.
 
     Reference: A. Bifet, G. Holmes, B. Pfahringer, "Leveraging bagging for evolving data streams", ECML PKDD 2010.
 
@@ -45,39 +41,10 @@ class BaggedKNN(Classifier):
     missing = "native"
     bounded = True
 
-    __slots__ = ("_bag", "_code", "_detector_rules", "_knn")
+    size: int = whole(10, "Members.", least=1, most=MOST)
+    seed: int = whole(1, "For the draws.", least=0)
 
-    def __init__(
-        self,
-        *,
-        size: int = 10,
-        rate: float = 6.0,
-        drift: str | Detector | None = "adwin",
-        k: int = 5,
-        window: int = 1000,
-        metric: Literal["euclidean", "manhattan", "hamming", "cosine"] = "euclidean",
-        ties: Literal["all", "k"] = "all",
-        weights: Literal["uniform", "distance"] = "uniform",
-        scale: Literal["window", "online"] | None = "window",
-        precision: Literal["float64", "float32"] = "float64",
-        seed: int = 1,
-    ) -> None:
-        params.whole("size", size, least=1, most=MOST)
-        params.number("rate", rate, above=0, below=100)
-        make_detector("drift", drift)
-        params.whole("seed", seed, least=0)
-        self.size = size
-        self.rate = rate
-        self.drift = drift
-        self.k = k
-        self.window = window
-        self.metric = metric
-        self.ties = ties
-        self.weights = weights
-        self.scale = scale
-        self.precision = precision
-        self.seed = seed
-        self._new_window()
+    __slots__ = ("_bag", "_code", "_detector_rules", "_knn")
 
     @property
     def replacements(self) -> list[tuple[int, int]]:

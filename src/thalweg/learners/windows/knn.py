@@ -1,12 +1,11 @@
 """The k nearest neighbours in a window of the last rows, exactly."""
 
 from collections.abc import Hashable
-from typing import Any, Literal, NamedTuple, final
+from typing import Any, NamedTuple, final
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from thalweg.core import params
 from thalweg.core.classifier import Classifier, Floats, Ints
 from thalweg.core.door import Rows, sparse_rows
 from thalweg.core.protocols import State
@@ -14,13 +13,12 @@ from thalweg.core.schema import Schema
 from thalweg.jit.compile import plain
 from thalweg.learners.windows import window_jit as jit
 from thalweg.learners.windows.knn_jit import play
+from thalweg.learners.windows.neighbours import Neighbours
 from thalweg.learners.windows.shadow_jit import PAUSES, Sieve
 from thalweg.learners.windows.sparse_window import SparseWindow
 
 METRICS = {"euclidean": jit.EUCLIDEAN, "manhattan": jit.MANHATTAN, "hamming": jit.HAMMING, "cosine": jit.COSINE}
 SCALES = {None: jit.UNSCALED, "window": jit.BY_WINDOW, "online": jit.ONLINE}
-NEIGHBOURS = ("k", "window", "metric", "ties", "weights", "scale", "precision")
-"""Its parameters."""
 _TABLES = jit.Window._fields[:-1]  # which features are nominal follows from the schema
 _AT_ONCE = 8  # queries that are measured in one pass over the window
 _TILE = 512  # rows of a tile, at most
@@ -43,17 +41,8 @@ class Neighbour(NamedTuple):
 
 
 @final
-class WindowKNN(Classifier):
+class WindowKNN(Neighbours, Classifier):
     """Ask the k nearest among the last rows: nothing to train, exact, and quick to follow a change.
-
-    k: neighbours that vote. window: rows that are kept, the last ones.
-    metric: "euclidean", "manhattan", "hamming" (how many features differ) or "cosine" (1 - cosine of the angle).
-    ties: "all": whoever is as far as the k-th nearest votes too; "k": exactly k vote, the oldest first.
-    weights: "uniform": a neighbour's vote is the weight of its row; "distance": that, divided by its distance (at least
-    1e-9).
-    scale: differences in a feature are divided by "window": greatest - least in the window; "online": the standard
-    deviation of all rows so far; None: nothing. A feature in which no two rows differ does not count.
-    precision: "float64" or "float32": how rows are kept and asked. Sums are made in float64 in either case.
 
     Nominal values differ by 1 or not at all (cosine: a column for each value). A missing value is as far from another
     as the range of the feature allows, in a nominal feature 1; for cosine it is 0. A row of weight 0 is not kept.
@@ -80,36 +69,6 @@ class WindowKNN(Classifier):
     bounded = True
 
     __slots__ = ("_rules", "_sparse", "_window")
-
-    _window: jit.Window
-    _sparse: SparseWindow | None
-    """The rows while they are sparse: ``_window`` is not used then."""
-
-    def __init__(
-        self,
-        *,
-        k: int = 5,
-        window: int = 1000,
-        metric: Literal["euclidean", "manhattan", "hamming", "cosine"] = "euclidean",
-        ties: Literal["all", "k"] = "all",
-        weights: Literal["uniform", "distance"] = "uniform",
-        scale: Literal["window", "online"] | None = "window",
-        precision: Literal["float64", "float32"] = "float64",
-    ) -> None:
-        params.whole("k", k, least=1, most=1_000_000)
-        params.whole("window", window, least=1, most=100_000_000)
-        params.choice("metric", metric, tuple(METRICS))
-        params.choice("ties", ties, ("all", "k"))
-        params.choice("weights", weights, ("uniform", "distance"))
-        params.choice("scale", scale, ("window", "online", None))
-        params.choice("precision", precision, ("float64", "float32"))
-        self.k = k
-        self.window = window
-        self.metric = metric
-        self.ties = ties
-        self.weights = weights
-        self.scale = scale
-        self.precision = precision
 
     # -- looking at it ------------------------------------------------------------------------------------------------
 
@@ -162,6 +121,7 @@ class WindowKNN(Classifier):
     # -- what a learner writes ----------------------------------------------------------------------------------------
 
     def _start(self, schema: Schema) -> None:
+        self._sparse: SparseWindow | None = None  # the rows while they are sparse; ``_window`` is not used then
         self._take(self._blank(schema.n_features, 0, _nominal(schema)))
 
     def _play(self, X: Rows, y: Ints, w: Floats, events: Ints, out: Floats, known: int) -> None:

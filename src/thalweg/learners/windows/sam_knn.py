@@ -4,8 +4,8 @@ from typing import Literal, final
 
 import numpy as np
 
-from thalweg.core import params
 from thalweg.core.classifier import Classifier, Floats, Ints
+from thalweg.core.fields import Parametrised, choice, flag, number, whole
 from thalweg.core.protocols import State
 from thalweg.core.schema import Schema
 from thalweg.jit.compile import plain
@@ -19,24 +19,48 @@ _MOST_CLASSES = 1_000_000
 _COLUMNS = 2048  # of the tables to begin with
 
 
+class Memories(Parametrised):
+    """How large the memories are, and how they are asked."""
+
+    k: int = whole(5, "Neighbours that vote.", least=1, most=100_000)
+    window: int = whole(5000, "Rows in both memories together, at most.", least=1, most=100_000_000)
+    ltm_share: float = number(
+        0.4,
+        "The share of them that the long-term memory may have; it is compressed when both are full.",
+        least=0,
+        below=1,
+    )
+    min_stm: int = whole(
+        50, "The short-term memory is halved only while it has twice as many rows.", least=1, most=100_000_000
+    )
+    recalculate: bool = flag(
+        False,
+        "False: the errors of shorter short-term memories are followed row by row, and exact ones decide where one "
+        "seems better; True: exact ones always (up to three times slower).",
+    )
+    weights: Literal["distance", "uniform"] = choice(
+        "distance", '"distance": a neighbour\'s vote is 1 / distance (at least 1e-9); "uniform": 1.'
+    )
+    scale: Literal["online"] | None = choice(
+        None,
+        'None: features should have like ranges; "online": numbers are divided by their standard deviation in all rows '
+        "so far (what is kept is divided again when that has changed by a tenth).",
+    )
+    seed: int = whole(1, "For the first centres of a clustering.", least=0)
+
+
+MEMORIES = tuple(Memories._fields)
+"""Their names."""
+
+
 @final
-class SamKNN(Classifier):
+class SamKNN(Memories, Classifier):
     """Nearest neighbours in two memories: the rows of the present concept, and what is still true of the past.
 
     The short-term memory is cut to its newer half, quarter, … as soon as that would have made fewer errors. What it
     loses goes to the long-term memory, unless rows that stay contradict it. That one is cleaned by every new row in the
     same way, and clustered to half its size when there is no more room. Whichever was right most often of late answers:
     the short-term memory, the long-term memory, or both together.
-
-    k: neighbours that vote. window: rows in both memories together, at most.
-    ltm_share: the share of them that the long-term memory may have; it is compressed when both are full.
-    min_stm: the short-term memory is halved only while it has twice as many rows.
-    recalculate: False: the errors of shorter short-term memories are followed row by row, and exact ones decide where
-    one seems better; True: exact ones always (up to three times slower).
-    weights: "distance": a neighbour's vote is 1 / distance (at least 1e-9); "uniform": 1.
-    scale: None: features should have like ranges; "online": numbers are divided by their standard deviation in all rows
-    so far (what is kept is divided anew when that has changed by a tenth).
-    seed: for the first centres of a clustering.
 
     Distances are Euclidean. Nominal values differ by 1 or not at all; a centre has the mean of numbers and the most
     frequent nominal value. Among rows that are equally near the newest comes first. Weights of rows are not looked at,
@@ -60,39 +84,6 @@ class SamKNN(Classifier):
     bounded = True
 
     __slots__ = ("_classes", "_memory", "_room", "_rules")
-
-    _memory: jit.Memory
-    _room: tuple[jit.Search, jit.Clusters] | None
-    """Room to work, which a learner that learns keeps."""
-
-    def __init__(
-        self,
-        *,
-        k: int = 5,
-        window: int = 5000,
-        ltm_share: float = 0.4,
-        min_stm: int = 50,
-        recalculate: bool = False,
-        weights: Literal["distance", "uniform"] = "distance",
-        scale: Literal["online"] | None = None,
-        seed: int = 1,
-    ) -> None:
-        params.whole("k", k, least=1, most=100_000)
-        params.whole("window", window, least=1, most=100_000_000)
-        params.number("ltm_share", ltm_share, least=0, below=1)
-        params.whole("min_stm", min_stm, least=1, most=100_000_000)
-        params.flag("recalculate", recalculate)
-        params.choice("weights", weights, ("distance", "uniform"))
-        params.choice("scale", scale, ("online", None))
-        params.whole("seed", seed, least=0)
-        self.k = k
-        self.window = window
-        self.ltm_share = ltm_share
-        self.min_stm = min_stm
-        self.recalculate = recalculate
-        self.weights = weights
-        self.scale = scale
-        self.seed = seed
 
     # -- looking at it ------------------------------------------------------------------------------------------------
 
@@ -157,7 +148,8 @@ class SamKNN(Classifier):
         return self.window + 1 + max(32, self.window // 8)
 
     def _take(self, memory: jit.Memory) -> None:
-        self._memory, self._rules, self._room = memory, self._make_rules(), None
+        self._memory, self._rules = memory, self._make_rules()
+        self._room: tuple[jit.Search, jit.Clusters] | None = None  # room to work, which a learner that learns keeps
         self._classes = int(memory.codes.max(initial=-1)) + 1
 
     def _make_rules(self) -> Ints:
