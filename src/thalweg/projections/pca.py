@@ -4,7 +4,8 @@ from typing import Any, ClassVar, final
 
 import numpy as np
 
-from thalweg.core import door, params
+from thalweg.core import door
+from thalweg.core.fields import flag, number
 from thalweg.core.protocols import State
 from thalweg.core.schema import Schema
 from thalweg.jit.compile import plain
@@ -19,9 +20,7 @@ class PCAProjection(Projection):
     """The first p principal components, which follow the rows that are learned.
 
     A row is projected by the components as they are before it is learned. What was projected earlier stays as it was.
-    amnesia: how much more the newest rows count (l): 0 all alike, up to 4 where the stream changes. centre: subtract
-    the mean; rows of many thousand columns, few of which are not 0, may go without. p, epsilon, points: see
-    GaussianProjection; nothing is drawn. Time for a row: proportional to p × columns.
+    Nothing is drawn. Time for a row: proportional to p × columns.
 
     Reference: J. Weng, Y. Zhang, W.-S. Hwang, "Candid covariance-free incremental principal component analysis", 2003.
 
@@ -32,17 +31,20 @@ class PCAProjection(Projection):
 
     moves: ClassVar[bool] = True
 
-    __slots__ = ("_tables", "amnesia", "centre")
+    amnesia: float = number(
+        0.0,
+        "How much more the newest rows count (l): 0 all alike, up to 4 where the stream changes.",
+        least=0,
+        most=1_000_000,
+    )
+    centre: bool = flag(
+        True, "Subtract the mean; rows of many thousand columns, few of which are not 0, may go without."
+    )
 
-    def __init__(
-        self, *, amnesia: float = 0.0, centre: bool = True, p: int | None = None, epsilon: float | None = None,
-        points: int = 1000, seed: int = 1,
-    ) -> None:  # fmt: skip
-        params.number("amnesia", amnesia, least=0, most=1_000_000)
-        params.flag("centre", centre)
-        super().__init__(p=p, epsilon=epsilon, points=points, seed=seed)
-        self.amnesia = amnesia
-        self.centre = centre
+    __slots__ = ("_tables",)
+
+    def _prepare(self) -> None:
+        super()._prepare()
         self._tables: State = {}
 
     @property

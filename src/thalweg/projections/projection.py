@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thalweg.core import door, params
-from thalweg.core.fields import Parametrised
+from thalweg.core.fields import Parametrised, number, whole
 from thalweg.core.params import shown
 from thalweg.core.protocols import State
 from thalweg.core.schema import Schema
@@ -90,24 +90,22 @@ class Projection(Parametrised, ABC):
     moves: ClassVar[bool] = False
     """Does it change with the rows that are learned?"""
 
-    __slots__ = ("_columns", "_schema", "epsilon", "p", "points", "seed")
+    p: int | None = whole(None, "Columns that come out; None: 40, or as epsilon says.", least=1, most=1_000_000)
+    epsilon: float | None = number(
+        None,
+        "In place of p, the share by which a squared distance between any two of ``points`` rows may change; p "
+        "follows from it.",
+        above=0,
+        below=1,
+    )
+    points: int = whole(1000, "Rows that epsilon is for.", least=2)
+    seed: int = whole(1, "For the matrix.", least=0)
 
-    def __init__(
-        self, *, p: int | None = None, epsilon: float | None = None, points: int = 1000, seed: int = 1
-    ) -> None:
-        """Check the parameters that all projections have."""
-        if p is not None and epsilon is not None:
-            raise ValueError(f"epsilon must be None where p is given, got {shown(epsilon)}")
-        if p is not None:
-            params.whole("p", p, least=1, most=1_000_000)
-        params.whole("points", points, least=2)
-        if epsilon is not None:
-            least_dimension(points, epsilon)
-        params.whole("seed", seed, least=0)
-        self.p = p
-        self.epsilon = epsilon
-        self.points = points
-        self.seed = seed
+    __slots__ = ("_columns", "_schema")
+
+    def _prepare(self) -> None:
+        if self.p is not None and self.epsilon is not None:
+            raise ValueError(f"epsilon must be None where p is given, got {shown(self.epsilon)}")
         self._schema: Schema | None = None
 
     @property
@@ -189,10 +187,8 @@ class Linear(Projection):
 
     __slots__ = ("_matrix", "_starts", "_targets", "_values")
 
-    def __init__(
-        self, *, p: int | None = None, epsilon: float | None = None, points: int = 1000, seed: int = 1
-    ) -> None:
-        super().__init__(p=p, epsilon=epsilon, points=points, seed=seed)
+    def _prepare(self) -> None:
+        super()._prepare()
         self._matrix = np.zeros((0, 0))
         self._starts, self._targets, self._values = np.zeros(1, np.int64), np.zeros(0, np.int64), np.zeros(0)
 

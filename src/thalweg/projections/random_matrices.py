@@ -5,7 +5,7 @@ from typing import Any, final
 
 import numpy as np
 
-from thalweg.core import params
+from thalweg.core.fields import flag, number
 from thalweg.core.params import shown
 from thalweg.core.protocols import State
 from thalweg.core.schema import Schema
@@ -16,9 +16,6 @@ from thalweg.projections.projection import Columns, Floats, Ints, Linear
 @final
 class GaussianProjection(Linear):
     """Every entry of the matrix is drawn from N(0, 1/p): squared distances are kept on average, ± √(2/p) each.
-
-    p: columns that come out. epsilon: in place of p, the share by which a squared distance between any two of
-    ``points`` rows may change; p follows from it. Neither: 40. seed: for the matrix.
 
     Reference: S. Dasgupta, A. Gupta, "An elementary proof of a theorem of Johnson and Lindenstrauss", 2003.
 
@@ -37,8 +34,6 @@ class GaussianProjection(Linear):
 class BernoulliProjection(Linear):
     """Every entry of the matrix is +1/√p or -1/√p: as good as the Gaussian one.
 
-    p, epsilon, points, seed: see GaussianProjection.
-
     Reference: D. Achlioptas, "Database-friendly random projections", 2003.
 
     >>> sorted(set((BernoulliProjection(p=4).transform(np.eye(9)) * 2.0).ravel().tolist()))
@@ -56,10 +51,6 @@ class BernoulliProjection(Linear):
 class VerySparseProjection(Linear):
     """Most entries of the matrix are 0, so that a row costs little; the others are ± 1/√(p · density).
 
-    density: share of the entries that are not 0. None: 1/√columns (Li), as many as there are at the first row; 1/3 is
-    Achlioptas's. The fewer, the more a distance that lies in few columns may change.
-    p, epsilon, points, seed: see GaussianProjection.
-
     Reference: P. Li, T. Hastie, K. Church, "Very sparse random projections", KDD 2006.
 
     >>> projected = VerySparseProjection(density=0.1).transform(np.eye(1000))
@@ -67,17 +58,19 @@ class VerySparseProjection(Linear):
     True
     """
 
-    __slots__ = ("_share", "density")
+    density: float | None = number(
+        None,
+        "Share of the entries that are not 0. None: 1/√columns (Li), as many as there are at the first row; 1/3 is "
+        "Achlioptas's. The fewer, the more a distance that lies in few columns may change.",
+        above=0,
+        most=1,
+    )
 
-    def __init__(
-        self, *, density: float | None = None, p: int | None = None, epsilon: float | None = None, points: int = 1000,
-        seed: int = 1,
-    ) -> None:  # fmt: skip
-        if density is not None:
-            params.number("density", density, above=0, most=1)
-        super().__init__(p=p, epsilon=epsilon, points=points, seed=seed)
-        self.density = density
-        self._share = 0.0 if density is None else float(density)
+    __slots__ = ("_share",)
+
+    def _prepare(self) -> None:
+        super()._prepare()
+        self._share = 0.0 if self.density is None else float(self.density)
 
     def _draw(self, schema: Schema, columns: Columns) -> None:
         n = len(columns.keys)
@@ -109,24 +102,19 @@ class VerySparseProjection(Linear):
 class HashProjection(Linear):
     """The hashing trick: each column is added to, or taken from, one output. The cheapest, and works for any width.
 
-    p: outputs. binary: a value other than 0 counts 1, and one hash gives output and sign, as MOA's filter does: rows
-    without zeros then all look alike. epsilon, points, seed: see GaussianProjection.
-
     Reference: K. Weinberger et al., "Feature hashing for large scale multitask learning", ICML 2009.
 
     >>> HashProjection(p=2, seed=3).transform([[5.0, 0.0], [0.0, 7.0]]).tolist()
     [[0.0, -5.0], [-7.0, 0.0]]
     """
 
-    __slots__ = ("binary",)
+    binary: bool = flag(
+        False,
+        "A value other than 0 counts 1, and one hash gives output and sign, as MOA's filter does: rows without zeros "
+        "then all look alike.",
+    )
 
-    def __init__(
-        self, *, binary: bool = False, p: int | None = None, epsilon: float | None = None, points: int = 1000,
-        seed: int = 1,
-    ) -> None:  # fmt: skip
-        params.flag("binary", binary)
-        super().__init__(p=p, epsilon=epsilon, points=points, seed=seed)
-        self.binary = binary
+    __slots__ = ()
 
     def _draw(self, schema: Schema, columns: Columns) -> None:
         n = len(columns.keys)
@@ -143,7 +131,6 @@ class FourierProjection(Linear):
     """Some frequencies of each row, its features taken as a signal: p/2 of them, cosine and sine.
 
     The order of the features matters, and there must be more than p + 1 of them; none can join later.
-    p, epsilon, points, seed: see GaussianProjection.
 
     >>> bool((abs(FourierProjection(p=4).transform(np.ones((1, 20)))) < 1e-9).all())  # a constant has no frequency
     True

@@ -94,7 +94,7 @@ class PCAKNN(_Neighbours, Size):
         0.0,
         "How much more the newest rows count (l): 0 all alike, up to 4 where the stream changes.",
         least=0,
-        most=1e6,
+        most=1_000_000,
     )
     centre: bool = flag(True, "Subtract the mean.")
     reproject_every: int | None = whole(
