@@ -1,5 +1,7 @@
 """Online deep learning: a network with a classifier at every depth, which finds by itself how deep it should be."""
 
+from collections.abc import Callable
+from operator import itemgetter
 from typing import Literal, final
 
 import numpy as np
@@ -19,6 +21,8 @@ from thalweg.learners.networks.odl_jit import play
 LOSSES = {"minmax": jit.MINMAX, "zero_one": jit.ZERO_ONE, "clipped": jit.CLIPPED}
 ANSWERS = {"hedge": jit.HEDGE, "reset": jit.RESET, "none": jit.ONLY_COUNT}
 _NETWORK = (*jit.Net._fields, "drift")
+_net_of: Callable[[State], jit.Net] = itemgetter(*jit.Net._fields)
+"""The tables of the network as a plain tuple, as ``play`` takes them."""
 
 
 @final
@@ -116,9 +120,8 @@ class OnlineDeepLearning(Classifier):
         if len(events) and events.min() < 0:
             self._make_room(X, events, out.shape[1])
             net = self._net
-        tables = jit.Net(*(net[name] for name in jit.Net._fields))
         done = play(
-            plain(tables), plain(self._work(net)), net["drift"], self._detector_rules, self._rules, X, y, w, events,
+            _net_of(net), plain(self._work(net)), net["drift"], self._detector_rules, self._rules, X, y, w, events,
             out, known,
         )  # fmt: skip
         if done < len(events):
