@@ -7,15 +7,8 @@
 
 import math
 
-import numpy as np
-from numpy.typing import NDArray
-
 from thalweg.jit.compile import compiled, inlined
-from thalweg.streams.draw_jit import integer, uniform
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Seeds = NDArray[np.uint64]
+from thalweg.streams.draw_jit import Floats, Ints, Seeds, integer, uniform
 
 
 @inlined

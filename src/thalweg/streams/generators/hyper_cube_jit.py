@@ -5,15 +5,8 @@
 | low    | features | float64 | the lower corner of the cube      |
 """
 
-import numpy as np
-from numpy.typing import NDArray
-
 from thalweg.jit.compile import compiled, inlined
-from thalweg.streams.draw_jit import integer, uniform
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Seeds = NDArray[np.uint64]
+from thalweg.streams.draw_jit import Floats, Ints, Seeds, integer, uniform
 
 
 @inlined

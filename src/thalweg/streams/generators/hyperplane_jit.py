@@ -7,14 +7,9 @@
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
 from thalweg.jit.compile import compiled, inlined
-from thalweg.streams.draw_jit import chances, uniform, uniforms
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Seeds = NDArray[np.uint64]
+from thalweg.streams.draw_jit import Floats, Ints, Seeds, chances, uniform, uniforms
 
 _TOGETHER = 32
 

@@ -4,15 +4,8 @@
 | random | 1 / 3 | uint64 | random state, see draw_jit  |
 """
 
-import numpy as np
-from numpy.typing import NDArray
-
 from thalweg.jit.compile import compiled
-from thalweg.streams.draw_jit import chance, coins, integer
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Seeds = NDArray[np.uint64]
+from thalweg.streams.draw_jit import Floats, Ints, Seeds, chance, coins, integer
 
 
 @compiled

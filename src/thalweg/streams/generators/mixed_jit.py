@@ -6,16 +6,9 @@
 | bands  | n × 2 | float64 | bounds of the curve, see sine_jit (fixed)  |
 """
 
-import numpy as np
-from numpy.typing import NDArray
-
 from thalweg.jit.compile import compiled, inlined
-from thalweg.streams.draw_jit import uniforms
+from thalweg.streams.draw_jit import Floats, Ints, Seeds, uniforms
 from thalweg.streams.generators.sine_jit import is_below
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Seeds = NDArray[np.uint64]
 
 
 @inlined

@@ -13,14 +13,9 @@
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
 from thalweg.jit.compile import compiled
-from thalweg.streams.draw_jit import integer, integers, uniform
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Seeds = NDArray[np.uint64]
+from thalweg.streams.draw_jit import Floats, Ints, Seeds, integer, integers, uniform
 
 _TOGETHER = 32
 

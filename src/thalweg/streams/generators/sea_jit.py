@@ -5,15 +5,8 @@
 | wanted | 1     | int64  | the class that comes next, where balanced  |
 """
 
-import numpy as np
-from numpy.typing import NDArray
-
 from thalweg.jit.compile import compiled
-from thalweg.streams.draw_jit import chance, uniform
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Seeds = NDArray[np.uint64]
+from thalweg.streams.draw_jit import Floats, Ints, Seeds, chance, uniform
 
 
 @compiled

@@ -8,15 +8,8 @@
 
 import math
 
-import numpy as np
-from numpy.typing import NDArray
-
 from thalweg.jit.compile import compiled, inlined
-from thalweg.streams.draw_jit import uniforms
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Seeds = NDArray[np.uint64]
+from thalweg.streams.draw_jit import Floats, Ints, Seeds, uniforms
 
 _THREE_PI = 3.0 * math.pi
 

@@ -11,14 +11,9 @@
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
 from thalweg.jit.compile import called, compiled, inlined
-from thalweg.streams.draw_jit import normal, uniform, uniforms
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Seeds = NDArray[np.uint64]
+from thalweg.streams.draw_jit import Floats, Ints, Seeds, normal, uniform, uniforms
 
 _NONE, _ONE, _S58 = np.uint64(0), np.uint64(1), np.uint64(58)
 _SEQUENCE = np.uint64(0x03F79D71B4CB0A89)  # all runs of six bits are different (de Bruijn)
