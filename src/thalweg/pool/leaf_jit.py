@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 
 from thalweg.jit.compile import inlined
 from thalweg.jit.fast import fast_log2
+from thalweg.jit.welford import welford
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -138,7 +139,11 @@ def observe(stats: Floats, watched: Watched, slot: int, X: Floats, r: int, class
 
 @inlined
 def observe_group(own: Floats, cells: Floats, x: Floats, w: float, smoothing: float) -> None:
-    """Let a whole group take its values x: a loop without branches, of which the compiler makes one pass for all."""
+    """Let a whole group take its values x: a loop without branches, of which the compiler makes one pass for all.
+
+    ``observe_lanes`` has the same lines again, on purpose: with its branch the compiler makes no such pass. Each must
+    do what the other does, to the last bit.
+    """
     for k in range(len(x)):
         v = x[k]
         low, high = min(own[LANES * G_LOW + k], v), max(own[LANES * G_HIGH + k], v)
@@ -181,14 +186,6 @@ def observe_lanes(stats: Floats, slot: int, start: int, lanes: int, x: Floats, y
         cells[lanes * C_M2 + k] = m2
         cells[lanes * C_INV + k] = inv
         cells[lanes * C_LOG + k] = log_scale(inv)
-
-
-@inlined
-def welford(weight: float, mean: float, m2: float, v: float, w: float) -> tuple[float, float]:
-    """Mean and C_M2 after a value v of weight w, which ``weight`` has in it already."""
-    off = v - mean
-    mean = v if weight == w else mean + w * off / weight  # exact for the first value: w * v / w need not be v
-    return mean, m2 + w * off * (v - mean)
 
 
 @inlined

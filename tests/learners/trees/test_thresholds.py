@@ -155,3 +155,19 @@ def test_weights_of_any_size(scale, criterion):
         assert (merit, t) == pytest.approx(plain, abs=1e-9)
     mixed = Attribute(3).observe(v, y, w * np.array([1.0, scale, 1.0])[y]).best(criterion)[0]
     assert not math.isnan(mixed)
+
+
+def test_a_whole_group_learns_as_its_lanes_do():
+    lanes, classes = leaf_jit.LANES, 3
+    one = np.empty((1, lanes * leaf_jit.block_size(0, classes)))
+    for k in range(lanes):
+        leaf_jit.clear_number(one, 0, k, lanes, classes)
+    other = one.copy()
+    rng = np.random.default_rng(1)
+    for _ in range(200):
+        x, y, w = rng.normal(size=lanes).round(2), int(rng.integers(classes)), float(rng.integers(1, 4))
+        a = lanes * (leaf_jit.G_CLASSES + leaf_jit.C_ROWS * y)
+        own, cells = one[0, : lanes * leaf_jit.G_CLASSES], one[0, a : a + lanes * leaf_jit.C_ROWS]
+        leaf_jit.observe_group(own, cells, x, w, 0.03)
+        leaf_jit.observe_lanes(other, 0, 0, lanes, x, y, w, 0.03)
+    assert one.tobytes() == other.tobytes()

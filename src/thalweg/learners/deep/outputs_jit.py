@@ -56,7 +56,10 @@ def combine(P: Floats, y: Ints, events: Ints, known: int, rule: int, losses: Flo
 
 @inlined
 def weigh(losses: Floats, voting: int, rule: int, weights: Floats) -> None:
-    """Fill ``weights``, which sum to 1, with the say of each layer that votes."""
+    """Fill ``weights``, which sum to 1, with the say of each layer that votes.
+
+    Luong, Nguyen, Liew 2020 take the last layer's answer; WEIGHTED is ours: exp(-η loss), losses faded row by row.
+    """
     best = 0
     for k in range(1, voting):
         if losses[k] < losses[best]:

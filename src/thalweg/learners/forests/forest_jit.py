@@ -327,7 +327,7 @@ def note(members: Floats, t: int) -> None:
 
 @called
 def warn_of(p: Trees, f: Team, t: int) -> None:
-    """Begin a new background tree for member t."""
+    """Begin a new background tree for member t at a warning (Gomes et al. 2017, algorithm 2: C(δw) on the errors)."""
     members = f.members
     back = int(members[t, M_BACK])
     clear_tree(p, back)
@@ -340,7 +340,10 @@ def warn_of(p: Trees, f: Team, t: int) -> None:
 
 @called
 def replace_tree(p: Trees, f: Team, t: int) -> None:
-    """Put the background tree in the place of member t's tree, or a new one where there is none."""
+    """Put the background tree in the place of member t's tree, or a new one where there is none.
+
+    What a drift does (Gomes et al. 2017, algorithm 2: C(δd) on the errors).
+    """
     members = f.members
     fore, back = int(members[t, M_FORE]), int(members[t, M_BACK])
     clear_tree(p, fore)

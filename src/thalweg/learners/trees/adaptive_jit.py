@@ -77,7 +77,7 @@ def link_of(a: Alternates, i: int) -> int:
 
 @called
 def feed(monitors: Floats, k: int, wrong: float, delta: float) -> int:
-    """Let an ADWIN take an error; 1: errors have risen."""
+    """Let an ADWIN take an error; 1: errors have risen (Bifet, Gavaldà 2007: the cut ε of adwin_jit.py)."""
     return adwin_jit.change(monitors, k, wrong, delta)
 
 
@@ -197,7 +197,11 @@ def grow(p: Trees, a: Alternates, i: int, known: int, X: Floats, r: int, y: int,
 
 @inlined
 def compare(p: Trees, a: Alternates, i: int) -> int:
-    """Is the alternate of inner node i surely better (1), surely worse (-1), or is it too early to say (0)?"""
+    """Is the alternate of inner node i surely better (1), surely worse (-1), or is it too early to say (0)?
+
+    HAT's switch (Bifet, Gavaldà 2009; the bound is MOA's): the errors e of the node and e' of the alternate, over n and
+    m rows, differ by more than √(2 e (1 - e) ln(2 / δ') (1/n + 1/m)), with δ' = switch_delta.
+    """
     mine, other = monitor_of(p, i), monitor_of(p, link_of(a, i))
     n, m = a.monitors[mine, adwin_jit.A_WIDTH], a.monitors[other, adwin_jit.A_WIDTH]
     if min(n, m) <= p.rules[R_MIN_ROWS]:

@@ -22,7 +22,6 @@ _TABLES = {
 }  # fmt: skip
 _FIRST_BYTES = 1 << 18
 """Of the counts of a tree in the beginning: room for so many leaves; then twice as many, and so on."""
-_play: Any = o.play
 
 
 def check(*, bound: Any, delta: Any, grace_period: Any, tau: Any, leaf: Any, max_leaves: Any, max_depth: Any,
@@ -168,8 +167,13 @@ class BinnedTrees:
             raise ValueError(f"F must have the {self.sizes[t, o.N_FEATURES]} features of the tree, got {F.shape[1]}")
         while True:
             K = self.classes.shape[3]
-            desk = (np.empty(self.n_cuts.shape[1], dtype=np.int64), np.empty(K), np.empty(K), np.empty(K))
-            done = _play(*self.tables().values(), self._rules, *desk, np.empty(o.FOUND), notes, t, F, y, w, events, out)
+            tables = (
+                self.thresholds, self.links, self.leaves, self.classes, self.counts, self.totals, self.cuts,
+                self.n_cuts, self.gains, self.sizes,
+            )  # fmt: skip
+            bins = np.empty(self.n_cuts.shape[1], dtype=np.int64)
+            work = (bins, np.empty(K), np.empty(K), np.empty(K), np.empty(o.FOUND), notes)
+            done = o.play(tables, self._rules, work, t, F, y, w, events, out)
             if done == len(events):
                 return
             events = events[done:]

@@ -26,6 +26,11 @@ from thalweg.jit.compile import hot, inlined
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
+Tables = tuple[Floats, Ints, Floats, Floats, Floats, Floats, Floats, Ints, Floats, Ints]
+"""The tables above, in that order; a plain tuple, since a named one takes Numba far longer to open."""
+Work = tuple[Ints, Floats, Floats, Floats, Floats, Ints]
+"""What a call works in: bins of the features; three times a cell for each class; FOUND by a search; NOTES."""
+
 FEATURE, NEXT, DEPTH = range(3)
 LEAF = -1
 WEIGHT, TRIED, MAJORITY_RIGHT, BAYES_RIGHT = range(4)
@@ -326,11 +331,11 @@ def is_due(links: Ints, leaves: Floats, classes: Floats, sizes: Ints, rules: Flo
 
 
 @hot
-def play(thresholds: Floats, links: Ints, leaves: Floats, classes: Floats, counts: Floats, totals: Floats, cuts: Floats,
-         n_cuts: Ints, gains: Floats, sizes: Ints, rules: Floats, bins: Ints, p: Floats, left: Floats, right: Floats,
-         found: Floats, notes: Ints, t: int, F: Floats, y: Ints, w: Floats, events: Ints,
+def play(tables: Tables, rules: Floats, work: Work, t: int, F: Floats, y: Ints, w: Floats, events: Ints,
          out: Floats) -> int:  # fmt: skip
     """Play the events with tree t; the number done is less than all when a table must grow first."""
+    thresholds, links, leaves, classes, counts, totals, cuts, n_cuts, gains, sizes = tables
+    bins, p, left, right, found, notes = work
     answer, d = int(rules[ANSWER]), sizes[t, N_FEATURES]
     for e in range(len(events)):
         r = events[e] if events[e] >= 0 else ~events[e]
