@@ -300,7 +300,7 @@ def false_drifts(rule: Any, still: str, seed: int, n: int = 20_000) -> Cell:
     """How many drifts are found in tensors that do not change, for each 5,000."""
     rng, detector = np.random.default_rng(seed), TensorDriftDetector(rule=rule)
     for _ in range(n // 500):
-        detector.update(STILL[still](rng, 500))
+        detector.update_many(STILL[still](rng, 500))
     return {"false": 5_000 * detector.n_detections / n}
 
 
@@ -310,7 +310,7 @@ def delays(rule: Any, drift: str, order: int, seed: int) -> Cell:
     found, early = [], 0
     for run in range(RUNS):
         stream = SimTensor(order=order, size=20, limit=n, drift=drift, n_drifts=1, width=width, seed=RUNS * seed + run)
-        at = np.flatnonzero(TensorDriftDetector(rule=rule).update(stream.read_tensors(n)[0]) == 2)
+        at = np.flatnonzero(TensorDriftDetector(rule=rule).update_many(stream.read_tensors(n)[0]) == 2)
         (change,) = stream.drifts
         early += int((at < change).sum())
         found += [int(at[at >= change][0]) - change] if (at >= change).any() else [n]

@@ -75,14 +75,13 @@ from thalweg.learners.forests.srp import StreamingRandomPatches as StreamingRand
 from thalweg.learners.networks.odl import OnlineDeepLearning as OnlineDeepLearning
 from thalweg.learners.subspaces.subspace_forest import SubspaceForest as SubspaceForest
 from thalweg.learners.subspaces.subspace_tree import SubspaceTree as SubspaceTree
+from thalweg.learners.tensors.baselines import LRTCR as LRTCR
+from thalweg.learners.tensors.baselines import LRTD as LRTD
+from thalweg.learners.tensors.baselines import MDDT as MDDT
+from thalweg.learners.tensors.baselines import OPOR as OPOR
 from thalweg.learners.tensors.chordal_features import ChordalFeatures as ChordalFeatures
 from thalweg.learners.tensors.ckdt import CKDT as CKDT
 from thalweg.learners.tensors.ckdt_forest import CKDTForest as CKDTForest
-from thalweg.learners.tensors.four_others import LRTCR as LRTCR
-from thalweg.learners.tensors.four_others import LRTD as LRTD
-from thalweg.learners.tensors.four_others import MDDT as MDDT
-from thalweg.learners.tensors.four_others import OPOR as OPOR
-from thalweg.learners.tensors.tensor_picture import plot_explanation as plot_explanation
 from thalweg.learners.trees.adaptive import HoeffdingAdaptiveTree as HoeffdingAdaptiveTree
 from thalweg.learners.trees.efdt import ExtremelyFastDecisionTree as ExtremelyFastDecisionTree
 from thalweg.learners.trees.hoeffding import HoeffdingTree as HoeffdingTree
@@ -103,6 +102,7 @@ from thalweg.serve.predictor import Predictor as Predictor
 from thalweg.serve.trainer import Trainer as Trainer
 from thalweg.show.ball_picture import plot_balls as plot_balls
 from thalweg.show.stream_summary import describe_stream as describe_stream
+from thalweg.show.tensor_picture import plot_explanation as plot_explanation
 from thalweg.streams.datasets.loading import load_dataset as load_dataset
 from thalweg.streams.drift import DriftStream as DriftStream
 from thalweg.streams.files.arff import ARFFStream as ARFFStream

@@ -54,7 +54,7 @@ def test_equals_the_twin(form, rule, norm):
         twin = TensorDrift(rule, 40, norm)
         expected = [twin.update(A) for A in written_out(X)]
         detector = TensorDriftDetector(rule=rule, window=40, norm=norm)
-        assert detector.update(X).tolist() == expected
+        assert detector.update_many(X).tolist() == expected
         assert detector.n_detections == twin.changes > 0 or not norm
         assert detector.level == expected[-1]
 
@@ -64,7 +64,7 @@ def test_the_paper_window_that_is_summed_up_afresh_equals_the_twin(window):
     X = np.random.default_rng(1).normal(size=(1500, 6))
     twin = TensorDrift("paper", window)
     expected = [twin.update(A) for A in X]
-    assert TensorDriftDetector(rule="paper", window=window).update(X).tolist() == expected
+    assert TensorDriftDetector(rule="paper", window=window).update_many(X).tolist() == expected
 
 
 @pytest.mark.parametrize("options", [{}, {"rule": "paper"}, {"subspace": True}])
@@ -72,12 +72,12 @@ def test_the_paper_window_that_is_summed_up_afresh_equals_the_twin(window):
 def test_chunks_and_states_change_no_bit(form, options):
     X = in_form(small(300), form)
     whole = TensorDriftDetector(window=30, **options)
-    levels = whole.update(X)
+    levels = whole.update_many(X)
     for sizes in ([1], [7, 1, 64]):
         detector, found, at, k = TensorDriftDetector(window=30, **options), [], 0, 0
         while at < len(X):
             size = sizes[k % len(sizes)]
-            found.append(detector.update(X[at : at + size]))
+            found.append(detector.update_many(X[at : at + size]))
             at, k = at + size, k + 1
             if k % 5 == 0:  # a detector that continues elsewhere
                 moved = TensorDriftDetector(window=30, **options)
@@ -90,40 +90,40 @@ def test_chunks_and_states_change_no_bit(form, options):
 def test_a_state_is_a_copy():
     detector = TensorDriftDetector(rule="paper", window=20)
     X = np.random.default_rng(1).normal(size=(100, 4, 4))
-    detector.update(X[:50])
+    detector.update_many(X[:50])
     kept = detector.state()
     before = {name: part.copy() for name, part in kept.items()}
-    detector.update(X[50:])
+    detector.update_many(X[50:])
     assert same(kept, before)
 
 
 def test_blocks_are_only_for_speed(monkeypatch):
     X = small(400)
-    expected = TensorDriftDetector(window=20).update(X)
+    expected = TensorDriftDetector(window=20).update_many(X)
     monkeypatch.setattr(drift_module, "BLOCK", 3)
-    assert TensorDriftDetector(window=20).update(X).tolist() == expected.tolist()
+    assert TensorDriftDetector(window=20).update_many(X).tolist() == expected.tolist()
 
 
 def test_stop_takes_no_tensor_behind_the_first_drift():
     X = small(600)
     once, again = TensorDriftDetector(window=40), TensorDriftDetector(window=40)
-    levels = once.update(X, stop=True)
+    levels = once.update_many(X, stop=True)
     assert levels[-1] == 2
     assert (levels[:-1] < 2).all()
     assert len(levels) < 600
     assert once.n_detections == 1
     assert not once.ready
     assert once.level == 2
-    assert again.update(X)[: len(levels)].tolist() == levels.tolist()
-    rest = once.update(X[len(levels) :])
-    assert np.concatenate([levels, rest]).tolist() == TensorDriftDetector(window=40).update(X).tolist()
+    assert again.update_many(X)[: len(levels)].tolist() == levels.tolist()
+    rest = once.update_many(X[len(levels) :])
+    assert np.concatenate([levels, rest]).tolist() == TensorDriftDetector(window=40).update_many(X).tolist()
 
 
 def test_a_given_reference_is_the_one_that_would_have_been_collected():
     X = small(300)
     given, own = TensorDriftDetector(window=50), TensorDriftDetector(window=50)
     given.reference(X[:50])
-    own.update(X[:50])
+    own.update_many(X[:50])
     assert given.ready
     assert same(given.state(), own.state())
     own.reference(X[100:130])  # any number of them, at any time
@@ -140,7 +140,7 @@ def test_tensors_of_a_higher_rank_are_compared_as_they_are():
     for rule in RULES:
         detector, dense = TensorDriftDetector(rule=rule, window=30), TensorDriftDetector(rule=rule, window=30)
         for X in (low, high, low, high):
-            assert detector.update(X).tolist() == dense.update(X.dense()).tolist()
+            assert detector.update_many(X).tolist() == dense.update_many(X.dense()).tolist()
 
 
 # -- bars -------------------------------------------------------------------------------------------------------------
@@ -157,14 +157,14 @@ STILL = {
 def test_no_more_than_one_false_drift_in_5_000_tensors(name):
     rng, detector = np.random.default_rng(1), TensorDriftDetector()
     for _ in range(20 if name != "normal, 3,072" else 5):
-        detector.update(STILL[name](rng, 1000))
+        detector.update_many(STILL[name](rng, 1000))
     assert detector.n_detections <= (4 if name != "normal, 3,072" else 1)
 
 
 @pytest.mark.parametrize("name", ["normal, 100", "gamma, 100"])
 def test_the_rates_of_the_paper_rule_are_those_of_the_specification(name):
     rng, detector = np.random.default_rng(1), TensorDriftDetector(rule="paper")
-    levels = np.concatenate([detector.update(STILL[name](rng, 1000)) for _ in range(20)])
+    levels = np.concatenate([detector.update_many(STILL[name](rng, 1000)) for _ in range(20)])
     known = {"normal, 100": 46, "gamma, 100": 113}[name]
     assert known / 2 <= detector.n_detections <= known * 2
     compared = len(levels) - 100 * (detector.n_detections + 1)
@@ -179,7 +179,7 @@ def test_delays_are_those_of_the_specification(name, shift, delay):
         rng = np.random.default_rng([seed, 7])
         detector = TensorDriftDetector(norm=False).reference(STILL[name](rng, 100))
         moved = STILL[name](rng, 300) + shift * (np.sqrt(2.0) if name == "gamma, 100" else 1.0)
-        found.append(len(detector.update(moved, stop=True)))
+        found.append(len(detector.update_many(moved, stop=True)))
     assert delay / 2 <= np.median(found) <= delay * 2
 
 
@@ -188,7 +188,7 @@ def hits(order, drift, within, n, width, norm=True):
     found = []
     for seed in range(1, 13):
         stream = SimTensor(order=order, size=20, limit=n, drift=drift, n_drifts=1, width=width, seed=seed)
-        levels = TensorDriftDetector(norm=norm).update(stream.read_tensors(n)[0])
+        levels = TensorDriftDetector(norm=norm).update_many(stream.read_tensors(n)[0])
         at = np.flatnonzero(levels == 2)
         (change,) = stream.drifts
         assert (at >= change).all(), "a false drift"
@@ -213,10 +213,10 @@ def test_without_the_norm_tensors_that_shrink_are_missed():
 def test_the_share_of_a_tensor_in_its_own_mean_is_made_up_for(monkeypatch):
     X = np.random.default_rng(1).normal(size=(3000, 1000))
     detector = TensorDriftDetector(window=50, norm=False)
-    detector.update(X)
+    detector.update_many(X)
     assert detector.n_detections == 0
     monkeypatch.setattr(drift_module, "left_out", lambda measures: measures)
-    detector.reset().update(X)
+    detector.reset().update_many(X)
     assert detector.n_detections > 10
 
 
@@ -235,8 +235,8 @@ def test_subspaces_see_no_scale_but_a_turn(form):
     one, other = (np.outer(rng.normal(size=6), rng.normal(size=8)) for _ in range(2))
     make = SparseTensors.from_dense if form == "sparse" else np.asarray
     detector = TensorDriftDetector(subspace=True).reference(make(lines(rng, 100, one, 1.0)))
-    assert (detector.update(make(lines(rng, 200, one, 50.0))) < 2).all()
-    levels = detector.update(make(lines(rng, 50, other, 1.0)), stop=True)
+    assert (detector.update_many(make(lines(rng, 200, one, 50.0))) < 2).all()
+    levels = detector.update_many(make(lines(rng, 50, other, 1.0)), stop=True)
     assert levels[-1] == 2
     assert len(levels) < 20
 
@@ -268,9 +268,9 @@ def test_a_constant_stream_gives_no_alarm_until_it_changes(form, rule):
     X = small(2)[:1]
     still = in_form(join([X] * 200), form)
     detector = TensorDriftDetector(rule=rule, window=50)
-    assert not detector.update(still).any()
+    assert not detector.update_many(still).any()
     other = in_form(join([small(2, seed=9)[:1]] * 10), form)
-    assert 2 in detector.update(other)
+    assert 2 in detector.update_many(other)
 
 
 def test_zeros_and_huge_numbers_are_tensors_too():
@@ -278,7 +278,7 @@ def test_zeros_and_huge_numbers_are_tensors_too():
         for value in (0.0, 1e200, -1e308):
             for rule in RULES:
                 detector = TensorDriftDetector(rule=rule, window=10)
-                detector.update(np.full((30, 3, 3), value))
+                detector.update_many(np.full((30, 3, 3), value))
                 assert not np.isnan(detector.state()["table"]).any()
 
 
@@ -303,10 +303,10 @@ def test_tensors_written_down_come_back(form):
 @pytest.mark.parametrize("seen", [5, 30])
 def test_bad_tensors_get_a_sentence_and_change_nothing(bad, sentence, seen):
     detector = TensorDriftDetector(window=20)
-    detector.update(np.random.default_rng(1).normal(size=(seen, 4, 4)))
+    detector.update_many(np.random.default_rng(1).normal(size=(seen, 4, 4)))
     before = detector.state()
     with pytest.raises((ValueError, TypeError), match=sentence):
-        detector.update(bad)
+        detector.update_many(bad)
     assert same(detector.state(), before)
 
 
@@ -333,7 +333,7 @@ def test_a_reference_needs_two_tensors():
 
 def test_a_state_of_something_else_is_refused():
     detector = TensorDriftDetector(window=5)
-    detector.update(np.ones((3, 2, 2)))
+    detector.update_many(np.ones((3, 2, 2)))
     before = detector.state()
     for state in ({}, {"table": np.zeros(3)}, None):
         with pytest.raises(ValueError, match="state must be what"):
@@ -350,7 +350,7 @@ for rule in ("cusum", "paper"):
     factors = [np.concatenate([rng.normal(size=(80, n, 2)), rng.normal(1.0, size=(40, n, 2))]) for n in (4, 3, 2)]
     for X in (CPTensors(np.ones((120, 2)), factors), rng.normal(size=(120, 11)) + 2 * (np.arange(120) > 80)[:, None]):
         detector = TensorDriftDetector(rule=rule, window=20)
-        print(detector.update(X).tolist(), detector.state()["table"].tolist())
+        print(detector.update_many(X).tolist(), detector.state()["table"].tolist())
 """
 
 

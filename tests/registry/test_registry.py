@@ -90,7 +90,7 @@ def test_every_public_class_with_state_is_found_by_a_snapshot(name: str) -> None
 def test_parts_of_tensor_learners_load(tmp_path: Path) -> None:
     X = np.random.default_rng(1).random((60, 4, 3))
     detector = thalweg.TensorDriftDetector()
-    detector.update(X)
+    detector.update_many(X)
     features = thalweg.ChordalFeatures().fit(X[:5])
     for part in (detector, features):
         thalweg.save(part, tmp_path / "part")

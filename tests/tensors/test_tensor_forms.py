@@ -1,11 +1,11 @@
-"""Forms of tensors, their flattenings and products, and what is said to input that is none."""
+"""Forms of tensors, their flattenings, and what is said to input that is none."""
 
 import numpy as np
 import pytest
 
 from thalweg.learners.tensors.chordal_features import ChordalFeatures, chordal_distances
-from thalweg.tensors.bases import Decomposition
-from thalweg.tensors.forms import CPTensors, SparseTensors, flatten, fold, mode_product, tensors_in
+from thalweg.tensors.bases import Decomposition, flatten, fold
+from thalweg.tensors.forms import CPTensors, SparseTensors, tensors_in
 from twins import chordal as twin
 
 
@@ -21,19 +21,6 @@ def test_flattenings_are_those_of_the_definition(tensors):
         assert (M == np.array([twin.flattening(A, j) for A in X])).all()
         assert (fold(M, j, X.shape[1:]) == X).all()
         np.testing.assert_allclose((M**2).sum(axis=(1, 2)), (X**2).sum(axis=(1, 2, 3)))
-
-
-def test_a_mode_product_multiplies_the_flattening(tensors):
-    X = tensors
-    M = np.random.default_rng(2).normal(size=(6, 5))
-    product = mode_product(X, M, 1)
-    assert product.shape == (3, 4, 6, 2)
-    np.testing.assert_allclose(flatten(product, 1), M @ flatten(X, 1))
-    np.testing.assert_allclose(mode_product(SparseTensors.from_dense(X), M, 1), product)
-    np.testing.assert_allclose(mode_product(np.ones((1, 5)), M, 0), M.sum(axis=1)[None])
-    rng = np.random.default_rng(3)
-    C = CPTensors(rng.normal(size=(2, 3)), [rng.normal(size=(2, n, 3)) for n in (4, 5, 2)])
-    np.testing.assert_allclose(mode_product(C, M, 1).dense(), mode_product(C.dense(), M, 1))
 
 
 def test_written_out_forms():
@@ -134,8 +121,8 @@ def test_bad_arguments():
             Decomposition(**wrong)
     with pytest.raises(ValueError, match="route must not be 'randomised'"):
         Decomposition(rank="numerical", route="randomised")
-    with pytest.raises(ValueError, match="features must be one of"):
-        ChordalFeatures(features="cosine")
+    with pytest.raises(ValueError, match="similarity must be one of"):
+        ChordalFeatures(similarity="cosine")
     with pytest.raises(ValueError, match="landmarks must hold at least one tensor"):
         ChordalFeatures().fit(np.zeros((0, 2, 2)))
     with pytest.raises(ValueError, match="call fit"):
@@ -144,8 +131,6 @@ def test_bad_arguments():
         chordal_distances(np.ones((1, 2, 2)), SparseTensors.from_dense(np.ones((1, 2, 2))))
     with pytest.raises(ValueError, match=r"B must hold tensors of shape"):
         chordal_distances(np.ones((1, 2, 2)), np.ones((1, 2, 3)))
-    with pytest.raises(ValueError, match=r"matrix must have the shape \(rows, 3\)"):
-        mode_product(np.ones((1, 2, 3)), np.ones((3, 2)), 1)
     with pytest.raises(ValueError, match="mode must lie in"):
         flatten(np.ones((1, 2, 3)), 2)
 

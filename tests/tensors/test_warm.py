@@ -5,8 +5,7 @@ import pytest
 
 from thalweg import CKDT, CPTensors, SparseTensors, load, save
 from thalweg.learners.tensors.chordal_features import ChordalFeatures
-from thalweg.tensors.bases import Decomposition
-from thalweg.tensors.forms import flatten
+from thalweg.tensors.bases import Decomposition, flatten
 from thalweg.tensors.warm import FAR, follow, leading
 
 SHAPES = [(30, 40), (40, 30), (82, 90), (90, 82), (16, 12, 3)]

@@ -45,7 +45,7 @@ class PlainCKDT:
             return
         level = 0
         if not self.refilling:
-            level = int(self.detector.update(x[None])[0])
+            level = int(self.detector.update_many(x[None])[0])
             if self.guarded and self.guard.update(float(wrong)):
                 level = 2
             self.refilling = level == 2

@@ -1,5 +1,6 @@
 """Has the stream of tensors changed? Asked of the tensors alone, without labels."""
 
+import warnings
 from collections.abc import Mapping
 from typing import Any, Literal, Self, final
 
@@ -17,7 +18,6 @@ from thalweg.detectors.tensor_reference import (
     InnerReference,
     Reference,
     SubspaceReference,
-    flat,
     inner_reference,
     left_out,
     mean_tensor,
@@ -55,7 +55,7 @@ class TensorDriftDetector(Parametrised):
 
     >>> rng = np.random.default_rng(1)
     >>> detector = TensorDriftDetector()
-    >>> levels = detector.update(np.concatenate([rng.normal(size=(600, 8, 8)), rng.normal(1, size=(20, 8, 8))]))
+    >>> levels = detector.update_many(np.concatenate([rng.normal(size=(600, 8, 8)), rng.normal(1, size=(20, 8, 8))]))
     >>> np.flatnonzero(levels == 2).tolist(), detector.n_detections
     ([604], 1)
     """
@@ -134,14 +134,23 @@ class TensorDriftDetector(Parametrised):
 
     # -- tensors ------------------------------------------------------------------------------------------------------
 
-    def update(self, tensors: Any, *, stop: bool = False) -> Levels:
+    def update(self, tensor: Any) -> bool:
+        """Take one tensor, a chunk of one; True when it reveals a drift."""
+        X = self._let_in(tensor)
+        if len(X) != 1:
+            warnings.warn("update takes one tensor: update_many takes several", DeprecationWarning, stacklevel=2)
+            return self.take(X)  # type: ignore[return-value]
+        return bool(self.take(X)[0] == 2)
+
+    def update_many(self, tensors: Any, *, stop: bool = False) -> Levels:
         """Take tensors in order; give the level of each: 0 none, 1 alarm, 2 drift.
 
         stop: take them as far as the first drift, and give no more levels. One bad tensor, and none is taken.
         """
-        X = tensors_in(tensors, name="tensors", shape=self._shape())
-        if self._form() not in (None, form(X)):
-            raise ValueError(f"tensors must be in the form of the reference, {self._form()}, got {form(X)} tensors")
+        return self.take(self._let_in(tensors), stop=stop)
+
+    def take(self, X: Tensors, *, stop: bool = False) -> Levels:
+        """Take tensors that are known to be of the right form and shape: for learners."""
         levels = np.zeros(len(X), dtype=np.int8)
         at = 0
         while at < len(X):
@@ -155,6 +164,22 @@ class TensorDriftDetector(Parametrised):
                 if stop:
                     break
         return levels[:at]
+
+    def _let_in(self, tensors: Any) -> Tensors:
+        X = tensors_in(tensors, name="tensors", shape=self._shape())
+        if self._form() not in (None, form(X)):
+            raise ValueError(f"tensors must be in the form of the reference, {self._form()}, got {form(X)} tensors")
+        return X
+
+    @property
+    def drift_detected(self) -> bool:
+        """Did the last tensor reveal a drift?"""
+        return self.level == 2
+
+    @property
+    def warning_detected(self) -> bool:
+        """Is there an alarm, but no drift, since the last tensor?"""
+        return self.level == 1
 
     @property
     def level(self) -> int:
@@ -193,26 +218,24 @@ class TensorDriftDetector(Parametrised):
 
     def _take(self, reference: Reference, X: Tensors, levels: Levels) -> int:
         """Take tensors as far as the first drift; give how many."""
-        routine: Any
+        if isinstance(reference, DenseReference):
+            rows = np.ascontiguousarray(X).reshape(len(X), -1)
+            return jit.cusum_dense(rows, reference.mean.reshape(-1), self.norm, self._table, levels)
         if self.rule == "cusum":
-            routine = jit.cusum
-            return int(routine(reference.measures(X), self.norm and not self.subspace, self._table, levels))
+            return jit.cusum(reference.measures(X), self.norm and not self.subspace, self._table, levels)
         if isinstance(reference, DenseWindow):
-            routine = jit.slide_dense
-            w = len(reference.window)
+            rows, w = np.ascontiguousarray(X).reshape(len(X), -1), len(reference.window)
             window, sums = reference.window.reshape(w, -1), reference.sums.reshape(-1)
-            args = (flat(X), window, sums, self._residuals, reference.precision, self._table, levels)
-            return int(routine(*args))
+            return jit.slide_dense(rows, window, sums, self._residuals, reference.precision, self._table, levels)
         assert isinstance(reference, InnerReference)
         return self._slide(reference, X, levels)
 
     def _slide(self, reference: InnerReference, X: Tensors, levels: Levels) -> int:
         """Take tensors one by one as far as the first drift, each into the window; give how many."""
-        routine: Any = jit.compare_one
         for i in range(len(X)):
             one = X[i : i + 1]
             far = float(reference.measures(one)[0, 0])
-            levels[i] = routine(self._table, far, self._residuals, reference.least)
+            levels[i] = jit.compare_one(self._table, far, self._residuals, reference.least)
             if levels[i] == 2:
                 return i + 1
             oldest = int(self._table[jit.OLDEST])

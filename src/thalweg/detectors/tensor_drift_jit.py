@@ -22,7 +22,8 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from thalweg.jit.compile import hot, inlined
+from thalweg.detectors import adwin_jit
+from thalweg.jit.compile import compiled, hot, inlined
 from thalweg.jit.vectors import dot
 
 Floats = NDArray[np.float64]
@@ -74,13 +75,18 @@ def bounded(square: float) -> float:
     return math.sqrt(max(0.0, square))
 
 
+@inlined
+def log_norm(x: Floats, n: int) -> float:
+    """The log of the norm, which is the distance from 0."""
+    return math.log(max(distance(x, x, 0.0, n), TINY))
+
+
 @hot
 def measure_dense(X: Floats, mean: Floats, out: Floats) -> None:
     """Measure flattened tensors against the mean of the reference."""
     n, size = X.shape
     for i in range(n):
-        out[i, 0] = distance(X[i], mean, 1.0, size)
-        out[i, 1] = math.log(max(bounded(dot(X[i], X[i], size)), TINY))
+        out[i, 0], out[i, 1] = distance(X[i], mean, 1.0, size), log_norm(X[i], size)
 
 
 @hot
@@ -158,6 +164,17 @@ def cusum(measures: Floats, norm: bool, table: Floats, levels: NDArray[np.int8])
     return len(measures)
 
 
+@hot
+def cusum_dense(X: Floats, mean: Floats, norm: bool, table: Floats, levels: NDArray[np.int8]) -> int:
+    """Take flattened tensors in order as far as the first drift; give how many."""
+    n, size = X.shape
+    for i in range(n):
+        levels[i] = step(table, distance(X[i], mean, 1.0, size), log_norm(X[i], size), norm)
+        if levels[i] == 2:
+            return i + 1
+    return len(X)
+
+
 # -- the paper's rule -------------------------------------------------------------------------------------------------
 
 
@@ -212,3 +229,12 @@ def slide_dense(
                 for j in range(size):
                     sums[j] += window[k, j]
     return len(X)
+
+
+# -- errors -----------------------------------------------------------------------------------------------------------
+
+
+@compiled
+def watch_errors(guards: Floats, i: int, wrong: float, rules: Floats) -> bool:
+    """Let ADWIN i take one error (1.0) or right answer (0.0); True when errors have risen."""
+    return bool(adwin_jit.step(guards, i, wrong, rules) == 2)

@@ -12,7 +12,7 @@ from thalweg.core.protocols import State
 from thalweg.core.tables import sound
 from thalweg.detectors import tensor_drift_jit as jit
 from thalweg.tensors.bases import Bases, Decomposition, bases_from
-from thalweg.tensors.forms import CPTensors, Floats, SparseTensors, Tensors, form
+from thalweg.tensors.forms import CPTensors, Floats, SparseTensors, Tensors
 from thalweg.tensors.joining import FORMS, join, tensors_from, tensors_state, with_rank
 
 BLOCK = 64
@@ -28,11 +28,8 @@ class Reference(ABC):
     __slots__ = ("shape",)
 
     shape: tuple[int, ...]
-
-    @property
-    @abstractmethod
-    def form(self) -> str:
-        """The form that tensors must have."""
+    form: str
+    """The form that tensors must have."""
 
     @abstractmethod
     def measures(self, X: Tensors) -> Floats:
@@ -75,21 +72,16 @@ def left_out(measures: Floats) -> Floats:
 class DenseReference(Reference):
     """The mean of arrays."""
 
+    form = "dense"
     __slots__ = ("mean",)
 
     def __init__(self, mean: Floats) -> None:
         self.mean, self.shape = mean, mean.shape
 
-    @property
-    def form(self) -> str:
-        """Tensors as arrays."""
-        return "dense"
-
     def measures(self, X: Tensors) -> Floats:
         """Measure tensors: (n, 2)."""
-        routine: Any = jit.measure_dense
         out = np.empty((len(X), 2))
-        routine(flat(X), self.mean.reshape(-1), out)
+        jit.measure_dense(np.ascontiguousarray(X).reshape(len(X), -1), self.mean.reshape(-1), out)
         return out
 
     @property
@@ -106,16 +98,12 @@ class DenseReference(Reference):
 class DenseWindow(Reference):
     """Arrays and their sum, which moves on with them. sums: where it is known."""
 
+    form = "dense"
     __slots__ = ("sums", "window")
 
     def __init__(self, window: Floats, sums: Floats | None = None) -> None:
         self.window, self.shape = window, window.shape[1:]
         self.sums = np.add.reduce(window, axis=0) if sums is None else sums
-
-    @property
-    def form(self) -> str:
-        """Tensors as arrays."""
-        return "dense"
 
     @property
     def size(self) -> int:
@@ -160,11 +148,6 @@ class InnerReference(Reference):
         """Let the one tensor of X take the place k."""
 
     @property
-    def form(self) -> str:
-        """Tensors in the form of the reference."""
-        return form(self.tensors)
-
-    @property
     def size(self) -> int:
         """How many tensors are in it."""
         return len(self._gram)
@@ -180,10 +163,9 @@ class InnerReference(Reference):
 
     def measures(self, X: Tensors) -> Floats:
         """Measure tensors: (n, 2)."""
-        routine: Any = jit.measure_inner
         out = np.empty((len(X), 2))
         with np.errstate(over="ignore", invalid="ignore"):
-            routine(self._squares(X), self._inner(X), self._mean_square, out)
+            jit.measure_inner(self._squares(X), self._inner(X), self._mean_square, out)
         return out
 
     def move(self, k: int, X: Tensors) -> None:
@@ -201,6 +183,7 @@ class InnerReference(Reference):
 class CPReference(InnerReference):
     """CP tensors, the columns of each mode side by side: the inner products of a tensor are one product for a mode."""
 
+    form = "cp"
     __slots__ = ("_stacked",)
 
     def __init__(self, tensors: CPTensors, gram: Floats | None = None) -> None:
@@ -215,7 +198,6 @@ class CPReference(InnerReference):
 
     def _inner(self, X: Tensors) -> Floats:
         assert isinstance(X, CPTensors)
-        routine: Any = jit.sum_groups
         out = np.empty((len(X), len(self.tensors)))
         for i in range(0, len(X), BLOCK):
             columns = X.columns[i : i + BLOCK]
@@ -223,14 +205,13 @@ class CPReference(InnerReference):
             for k in range(1, X.order):
                 products *= columns[:, k] @ self._stacked[k]
             weights = np.ascontiguousarray(X.weights[i : i + BLOCK])
-            routine(products, weights, self.tensors.weights, out[i : i + BLOCK])
+            jit.sum_groups(products, weights, self.tensors.weights, out[i : i + BLOCK])
         return out
 
     def _squares(self, X: Tensors) -> Floats:
         assert isinstance(X, CPTensors)
-        routine: Any = jit.cp_squares
         out = np.empty(len(X))
-        routine(np.ascontiguousarray(X.weights), np.ascontiguousarray(X.columns), out)
+        jit.cp_squares(np.ascontiguousarray(X.weights), np.ascontiguousarray(X.columns), out)
         return out
 
     def _put(self, k: int, X: Tensors) -> None:
@@ -247,6 +228,7 @@ class CPReference(InnerReference):
 class SparseReference(InnerReference):
     """Sparse tensors, found by coordinates: for each, the tensors that are not 0 there, and their values."""
 
+    form = "sparse"
     __slots__ = ("_cells", "_found")
 
     def __init__(self, tensors: SparseTensors, gram: Floats | None = None) -> None:
@@ -287,15 +269,10 @@ class SparseReference(InnerReference):
 class SubspaceReference(Reference):
     """The row spaces of the flattenings of the mean; a distance is the sum of the chordal D_j² over the modes."""
 
-    __slots__ = ("_form", "_how", "_mean")
+    __slots__ = ("_how", "_mean", "form")
 
     def __init__(self, how: Decomposition, mean: Bases, form: str) -> None:
-        self._how, self._mean, self.shape, self._form = how, mean, mean.shape, form
-
-    @property
-    def form(self) -> str:
-        """The form of the tensors that the mean was made of."""
-        return self._form
+        self._how, self._mean, self.shape, self.form = how, mean, mean.shape, form
 
     def measures(self, X: Tensors) -> Floats:
         """Measure tensors: (n, 2)."""
@@ -313,13 +290,7 @@ class SubspaceReference(Reference):
 
     def state(self) -> State:
         """Copy the bases of the mean out."""
-        return {**self._mean.state(), "subspace": np.array([FORMS.index(self._form)], dtype=np.int64)}
-
-
-def flat(X: Tensors) -> Floats:
-    """Give arrays as rows."""
-    assert isinstance(X, np.ndarray)
-    return np.ascontiguousarray(X).reshape(len(X), -1)
+        return {**self._mean.state(), "subspace": np.array([FORMS.index(self.form)], dtype=np.int64)}
 
 
 def mean_tensor(X: Tensors) -> Tensors:

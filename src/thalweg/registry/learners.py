@@ -81,14 +81,14 @@ _FAMILIES = {
         "ckdt-forest": Entry(
             ".learners.tensors.ckdt_forest:CKDTForest", "tensors: such trees, each on its own landmarks and modes"
         ),
-        "mddt": Entry(".learners.tensors.four_others:MDDT", "tensors: the same tree on their values"),
+        "mddt": Entry(".learners.tensors.baselines:MDDT", "tensors: the same tree on their values"),
         "opor": Entry(
-            ".learners.tensors.four_others:OPOR",
+            ".learners.tensors.baselines:OPOR",
             "tensors: the same tree on principal components that follow the stream",
         ),
-        "lrtcr": Entry(".learners.tensors.four_others:LRTCR", "tensors: the same tree on a robust low-rank core"),
+        "lrtcr": Entry(".learners.tensors.baselines:LRTCR", "tensors: the same tree on a robust low-rank core"),
         "lrtd": Entry(
-            ".learners.tensors.four_others:LRTD", "tensors: the same tree on a low-rank core that follows the stream"
+            ".learners.tensors.baselines:LRTD", "tensors: the same tree on a low-rank core that follows the stream"
         ),
     },
     "Images": {

@@ -259,16 +259,16 @@ def shape_of(tensors: Tensors) -> tuple[int, ...]:
     return tensors.shape[1:] if isinstance(tensors, np.ndarray) else tensors.shape
 
 
-def tensors_in(X: Any, *, name: str = "X", missing: str = "refuse", shape: tuple[int, ...] | None = None) -> Tensors:
+def tensors_in(X: Any, *, name: str = "X", missing: str = "reject", shape: tuple[int, ...] | None = None) -> Tensors:
     """Let a chunk of tensors in, or say in one sentence what is wrong with it.
 
-    missing: "refuse" NaN, or take it for "zero". shape: what each tensor must have.
+    missing: "reject" NaN, or take it for "zero". shape: what each tensor must have.
 
     >>> tensors_in(np.zeros((2, 8, 9)), shape=(8, 8))
     Traceback (most recent call last):
     ValueError: X must hold tensors of shape (8, 8), got tensors of shape (8, 9)
     """
-    choice("missing", missing, ("refuse", "zero"))
+    choice("missing", missing, ("reject", "zero"))
     found = X if isinstance(X, (CPTensors, SparseTensors)) else dense_tensors(X, name=name, missing=missing)
     got = shape_of(found)
     if shape is not None and len(got) != len(shape):
@@ -279,7 +279,7 @@ def tensors_in(X: Any, *, name: str = "X", missing: str = "refuse", shape: tuple
     return found
 
 
-def dense_tensors(X: Any, *, name: str = "X", missing: str = "refuse") -> Floats:
+def dense_tensors(X: Any, *, name: str = "X", missing: str = "reject") -> Floats:
     """Let an array (n, N1, …, NL) of finite real numbers in.
 
     >>> dense_tensors([[[1, 2], [3, 4]]]).dtype
@@ -314,58 +314,6 @@ def _csr(rows: Floats) -> Any:
     from scipy.sparse import csr_array
 
     return csr_array(rows)
-
-
-# -- flattenings ------------------------------------------------------------------------------------------------------
-
-
-def flatten(tensors: Floats, mode: int) -> Floats:
-    """Give the mode-j flattenings (n, N_j, P_j) of a chunk: rows by mode j, columns by the others in C order.
-
-    A tensor of order 1 is one row (1, N): its row space is the line along it.
-
-    >>> flatten(np.arange(8.0).reshape(1, 2, 2, 2), 1)[0].tolist()
-    [[0.0, 1.0, 4.0, 5.0], [2.0, 3.0, 6.0, 7.0]]
-    """
-    n, shape = len(tensors), tensors.shape[1:]
-    whole("mode", mode, least=0, below=len(shape))
-    if len(shape) == 1:
-        return np.ascontiguousarray(tensors.reshape(n, 1, shape[0]))
-    columns = math.prod(shape) // shape[mode]
-    return np.ascontiguousarray(np.moveaxis(tensors, mode + 1, 1)).reshape(n, shape[mode], columns)
-
-
-def fold(matrices: Floats, mode: int, shape: tuple[int, ...]) -> Floats:
-    """Undo a flattening; ``shape`` is that of each tensor.
-
-    >>> X = np.arange(24.0).reshape(1, 2, 3, 4)
-    >>> bool((fold(flatten(X, 1), 1, (2, 3, 4)) == X).all())
-    True
-    """
-    whole("mode", mode, least=0, below=len(shape))
-    others = shape[:mode] + shape[mode + 1 :]
-    return np.ascontiguousarray(np.moveaxis(matrices.reshape(len(matrices), shape[mode], *others), 1, mode + 1))
-
-
-def mode_product(tensors: Tensors, matrix: Any, mode: int) -> Tensors:
-    """Multiply mode j of each tensor by a matrix (M, N_j): its size becomes M. Sparse tensors become an array.
-
-    >>> mode_product(np.ones((1, 2, 3)), np.ones((4, 3)), 1)[0].tolist()
-    [[3.0, 3.0, 3.0, 3.0], [3.0, 3.0, 3.0, 3.0]]
-    """
-    shape = shape_of(tensors)
-    whole("mode", mode, least=0, below=len(shape))
-    M = _real("matrix", matrix)
-    if M.ndim != 2 or len(M) == 0 or M.shape[1] != shape[mode]:
-        raise ValueError(f"matrix must have the shape (rows, {shape[mode]}), got {M.shape}")
-    if isinstance(tensors, CPTensors):
-        factors = list(tensors.factors)
-        factors[mode] = M @ factors[mode]
-        return CPTensors(tensors.weights, factors)
-    X = tensors.dense() if isinstance(tensors, SparseTensors) else tensors
-    if len(shape) == 1:
-        return np.ascontiguousarray((M @ X[:, :, None])[:, :, 0])
-    return fold(M @ flatten(X, mode), mode, (*shape[:mode], len(M), *shape[mode + 1 :]))
 
 
 # -- checks -----------------------------------------------------------------------------------------------------------
@@ -411,3 +359,8 @@ def check_shape(shape: Any) -> Shape | None:
     if not sizes or len(good) < len(sizes) or sizes.count(-1) > 1:
         raise ValueError(f"shape must be None or sizes of at least 1, one of them may be -1, got {shown(shape)}")
     return sizes
+
+
+def refuse_shape(name: str, shape: Any) -> None:
+    """Refuse what is no parameter ``shape``."""
+    check_shape(shape)

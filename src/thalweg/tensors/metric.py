@@ -5,22 +5,24 @@ from typing import Any, final
 
 import numpy as np
 
-from thalweg.core.fields import Parametrised
-from thalweg.core.params import shown, whole
-from thalweg.tensors.bases import Bases, Decomposition
-from thalweg.tensors.forms import Floats, check_shape
+from thalweg.core import fields
+from thalweg.core.params import shown
+from thalweg.tensors.bases import Bases, Decomposition, RankRule
+from thalweg.tensors.forms import Floats, Shape, check_shape
+
+
+def _check_sizes(name: str, shape: Any) -> None:
+    if -1 in (check_shape(shape) or (-1,)):
+        raise ValueError(f"{name} must be all sizes of the tensors, got {shown(shape)}")
 
 
 @final
-class ChordalDistance(Parametrised):
+class ChordalDistance(RankRule):
     """How far apart two tensors are, each given as a row of its values: the root of their squared chordal distances.
 
     d(a, b)² = Σ_j ‖Π_a - Π_b‖², where Π projects onto the row space of the flattening of mode j: a metric of these
     spaces, which sees neither scale nor sign. ``BallCover`` with this metric, variant="auto" (centres that stay) and
     scale=None (values as they are) covers tensors with balls.
-
-    shape: of the tensors. rank, max_rank, energy: see Decomposition. keep: the bases of so many rows, those asked about
-    last, are not found anew.
 
     >>> near = ChordalDistance(shape=(2, 2))
     >>> a, b = np.array([1.0, 0.0, 0.0, 0.0]), np.array([0.0, 5.0, 0.0, 0.0])
@@ -36,17 +38,11 @@ class ChordalDistance(Parametrised):
     True
     """
 
-    __slots__ = ("_how", "_kept", "energy", "keep", "max_rank", "rank", "shape")
+    shape: Shape = fields.free(default=fields.REQUIRED, doc="Of the tensors.", check=_check_sizes)
+    keep: int = fields.whole(default=10_000, doc="Bases of so many rows, those asked about last, are kept.", least=2)
 
-    def __init__(
-        self, *, shape: tuple[int, ...], rank: str | int = "energy", max_rank: int = 5, energy: float = 0.95,
-        keep: int = 10_000,
-    ) -> None:  # fmt: skip
-        if -1 in (check_shape(shape) or (-1,)):
-            raise ValueError(f"shape must be all sizes of the tensors, got {shown(shape)}")
-        whole("keep", keep, least=2)
-        self._how = Decomposition(rank=rank, max_rank=max_rank, energy=energy)
-        self.shape, self.rank, self.max_rank, self.energy, self.keep = shape, rank, max_rank, energy, keep
+    def _prepare(self) -> None:
+        self._how = Decomposition(rank=self.rank, max_rank=self.max_rank, energy=self.energy)
         self._kept: dict[bytes, Bases] = {}
 
     def __call__(self, a: Floats, b: Floats) -> float:

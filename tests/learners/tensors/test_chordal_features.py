@@ -17,7 +17,7 @@ def images():
 def test_features_are_functions_of_the_distances(images):
     made = {}
     for kind in ("kernel", "distance", "per-mode", "log-overlap", "log-per-mode"):
-        map = ChordalFeatures(features=kind).fit(images[:5])
+        map = ChordalFeatures(similarity=kind).fit(images[:5])
         made[kind] = map.transform(images)
         assert made[kind].shape == (25, len(map.names))
         assert made[kind].dtype == np.float64
@@ -55,7 +55,7 @@ def test_the_norm_is_one_more_feature(images):
 @pytest.mark.parametrize("kind", ["kernel", "distance", "per-mode", "log-overlap", "log-per-mode"])
 def test_a_tensor_that_is_zero_has_finite_features(images, kind):
     images[[0, 7]] = 0.0
-    map = ChordalFeatures(features=kind, append_norm=True).fit(images[:5])
+    map = ChordalFeatures(similarity=kind, append_norm=True).fit(images[:5])
     assert np.isfinite(map.transform(images)).all()
     if kind != "kernel":
         assert map.transform(images)[7, 0] == 0.0
@@ -75,9 +75,9 @@ def _all_forms(images):
 @pytest.mark.parametrize("kind", ["kernel", "per-mode", "log-overlap"])
 def test_the_same_bits_in_any_chunk_and_after_a_restore(images, form, kind):
     X = _all_forms(images)[form]
-    map = ChordalFeatures(features=kind, append_norm=True).fit(X[:4])
+    map = ChordalFeatures(similarity=kind, append_norm=True).fit(X[:4])
     whole = map.transform(X)
-    again = ChordalFeatures(features=kind, append_norm=True)
+    again = ChordalFeatures(similarity=kind, append_norm=True)
     again.restore(map.state())
     assert again.sigma == map.sigma
     assert (again.transform(X) == whole).all()
@@ -96,7 +96,7 @@ def test_log_overlap_keeps_its_digits_where_distances_lose_them(order, spread):
     X, y = SimTensor(order=order, size=100, shapes=(0.15, 0.30), limit=300, seed=3).read_tensors(240)
     scores = {}
     for kind in ("distance", "log-overlap"):
-        F = ChordalFeatures(features=kind, rank=1).fit(X[:20]).transform(X[20:])
+        F = ChordalFeatures(similarity=kind, rank=1).fit(X[:20]).transform(X[20:])
         fitted = tree.DecisionTreeClassifier(max_depth=5, random_state=0).fit(F[:110], y[20:130])
         scores[kind] = fitted.score(F[110:], y[130:])
         if kind == "distance":
@@ -106,14 +106,14 @@ def test_log_overlap_keeps_its_digits_where_distances_lose_them(order, spread):
 
 
 def test_parameters_come_back():
-    map = ChordalFeatures(features="distance", rank=2)
-    assert repr(map) == "ChordalFeatures(features='distance', rank=2)"
+    map = ChordalFeatures(similarity="distance", rank=2)
+    assert repr(map) == "ChordalFeatures(similarity='distance', rank=2)"
     assert ChordalFeatures(**map.get_params()).get_params() == map.get_params()
 
 
 def test_factors_and_arrays_agree():
     tensors, _ = SimTensor(order=4, size=6, rank=2).read_tensors(20)
-    one, other = ChordalFeatures(rank=1, features="log-overlap"), ChordalFeatures(rank=1, features="log-overlap")
+    one, other = ChordalFeatures(rank=1, similarity="log-overlap"), ChordalFeatures(rank=1, similarity="log-overlap")
     F, G = one.fit(tensors[:5]).transform(tensors), other.fit(tensors[:5].dense()).transform(tensors.dense())
     np.testing.assert_allclose(F, G, atol=1e-9)
     assert isinstance(tensors, CPTensors)

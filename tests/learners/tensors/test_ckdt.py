@@ -8,7 +8,7 @@ from thalweg.learners.tensors.buffer import TensorBuffer
 from thalweg.learners.tensors.chordal_features import ChordalFeatures
 from thalweg.learners.tensors.ckdt import draw
 from thalweg.learners.tensors.ckdt_forest_jit import DOUBT, vote
-from thalweg.learners.tensors.tensor_tree import REFILLING
+from thalweg.learners.tensors.tensor_tree import MARK_REFILLING
 from twins.ckdt import PlainCKDT
 
 ALL = [CKDT, MDDT, OPOR, LRTCR, LRTD, CKDTForest]
@@ -84,7 +84,7 @@ def test_the_papers_preset_is_literal():
     assert learner._chosen("rank") == "numerical"
     assert learner._model.map.kind == "kernel"
     assert learner._model.trees.bound == "mcdiarmid"
-    assert learner._detector.rule == "paper"
+    assert learner._tree.detector.rule == "paper"
     assert CKDT(preset="paper", bound="lcb").partial_fit(X, y)._model.trees.bound == "lcb"
 
 
@@ -139,7 +139,7 @@ def test_sparse_tensors_are_learned():
 def test_reasons_lead_to_the_leaf():
     X, y = gammas(800)
     learner = CKDT().partial_fit(X, y)
-    reasons = learner.explain(X[7])
+    reasons = learner.explain_one(X[7])
     features = learner._model.map.transform(X[7:8])[0]
     names = learner._model.map.names
     assert reasons
@@ -151,8 +151,11 @@ def test_reasons_lead_to_the_leaf():
     assert len(landmarks) == 20
     assert {landmark.label for landmark in landmarks} == {0, 1}
     assert (landmarks[0].values == X[landmarks[0].number - 1]).all()
-    assert learner.importances.shape == (20, 2)
-    assert CKDT().explain(X[0]) == []
+    shares = learner.importances()
+    assert len(shares) == 41
+    assert list(shares)[:2] == ["landmark 0, mode 0", "landmark 0, mode 1"]
+    assert sum(shares.values()) == pytest.approx(1.0)
+    assert CKDT().explain_one(X[0]) == []
 
 
 @pytest.mark.parametrize("form", ["cp", "sparse"])
@@ -162,22 +165,22 @@ def test_reasons_for_other_forms_are_those_of_a_chunk_of_one(form):
         X, y = gammas(600)
         tensors = SparseTensors.from_dense(np.where(X < 1.0, 0.0, X))
     learner = CKDT().partial_fit(tensors, y)
-    reasons = learner.explain(tensors[3:4])
+    reasons = learner.explain_one(tensors[3:4])
     value = learner._model.map.transform(tensors[3:4] if form == "cp" else tensors[3:4].dense())[0]
     assert reasons
     assert reasons[0].value == value[learner._model.map.names.index(reasons[0].feature)]
     with pytest.raises(ValueError, match="x must hold one tensor, got 2"):
-        learner.explain(tensors[:2])
+        learner.explain_one(tensors[:2])
 
 
-def test_the_norm_is_no_mode():
+def test_the_norm_is_a_feature():
     X, y = gammas(800)
     X[y == 1] *= 50.0
-    learner = CKDT(n_landmarks=1, stratify=False, features="distance").partial_fit(X, y)
+    learner = CKDT(n_landmarks=1, stratify=False, similarity="distance").partial_fit(X, y)
     assert learner._model.trees.importances(0)[1] > 0.0
-    table = learner.importances
-    assert table.shape == (1, 2)
-    assert table[0, 0] == table[0, 1]
+    shares = learner.importances()
+    assert list(shares) == ["landmark 0", "log norm"]
+    assert shares["log norm"] > 0.0
 
 
 def test_landmarks_are_not_the_same_tensor_twice():
@@ -222,7 +225,7 @@ def test_a_schema_that_says_the_same_shape_builds_nothing_anew():
     X, y = gammas(150)
     learner = CKDT(evolving=True, **SMALL).partial_fit(X, y)
     learner._extend(Schema.tensor((6, 5), classes=(0, 1)))
-    assert not learner._marks[REFILLING]
+    assert not learner._tree.marks[MARK_REFILLING]
 
 
 def test_evolving_tensors_must_be_arrays():
@@ -277,7 +280,7 @@ def test_vectors_are_told_what_is_wanted(cls):
 @pytest.mark.parametrize(
     "wrong",
     [
-        {"replace": "soon"}, {"preset": "best"}, {"n_landmarks": 0}, {"rank": "all"}, {"features": "pixels"},
+        {"replace": "soon"}, {"preset": "best"}, {"n_landmarks": 0}, {"rank": "all"}, {"similarity": "pixels"},
         {"window": 1}, {"evolving": True, "shape": (2, 2)},
     ],
 )  # fmt: skip

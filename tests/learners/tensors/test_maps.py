@@ -51,8 +51,7 @@ def test_chunks_and_states_change_no_bit(name, form):
     n = len(X) - 20
     rest = X[20:]
     events = np.stack([np.arange(n), ~np.arange(n)], axis=1).reshape(-1)
-    F = np.zeros((n, whole.width))
-    whole.play(whole.tensors(rest), events, F)
+    F = whole.play(whole.tensors(rest), events)
     for i in range(n):
         assert (single.transform(rest[i : i + 1])[0] == F[i]).all()
         single.learn(rest[i : i + 1])

@@ -52,7 +52,7 @@ def test_it_does_what_its_slow_twin_does(bound, leaf):
     )
     got, expected, fast, twin = both(F, y, w, bound=bound, leaf=leaf, grace_period=20, bins=9, **eager)
     np.testing.assert_allclose(got, expected, rtol=1e-12, atol=1e-300)
-    assert fast.n_leaves(0) == twin.leaves > 4
+    assert fast.n_leaves[0] == twin.leaves > 4
     assert fast.importances(0).tolist() == [twin.gains.get(f, 0.0) for f in range(4)]
     assert all(fast.path(0, x) == twin.path(x.tolist()) for x in F[:200])
 
@@ -63,9 +63,9 @@ def test_classes_by_the_dozen_limits_and_missing_values():
     for limit in ({"max_leaves": 7}, {"max_depth": 2}):
         got, expected, fast, twin = both(F, y, grace_period=25, delta=0.3, **limit)
         np.testing.assert_allclose(got, expected, rtol=1e-12, atol=1e-300)
-        assert fast.n_leaves(0) == twin.leaves
-        assert fast.n_leaves(0) == 7 if "max_leaves" in limit else fast.depth(0) == 2
-    assert fast.classes.shape[3] >= 40
+        assert fast.n_leaves[0] == twin.leaves
+        assert fast.n_leaves[0] == 7 if "max_leaves" in limit else fast.depth[0] == 2
+    assert fast.tables()["classes"].shape[3] >= 40
 
 
 def test_many_features_do_not_underflow():
@@ -92,7 +92,7 @@ def test_features_join():
     twin.add_features(both_features[400:500, 1:].tolist())
     for r in range(500, 1200):
         twin.learn(both_features[r].tolist(), int(y[r]))
-    assert fast.n_leaves(0) == twin.leaves > 2
+    assert fast.n_leaves[0] == twin.leaves > 2
     assert fast.importances(0)[1] > 0.05  # the feature that matters came later
     got = fast.proba(0, both_features[:100], 3)
     np.testing.assert_allclose(got, [twin.proba(x, 3) for x in both_features[:100].tolist()], rtol=1e-12)
@@ -100,7 +100,7 @@ def test_features_join():
 
 def test_trees_share_tables_and_nothing_else():
     F, y = stream(7, 1500)
-    alone, three = BinnedTrees(grace_period=25), BinnedTrees(3, grace_period=25)
+    alone, three = BinnedTrees(grace_period=25), BinnedTrees(trees=3, grace_period=25)
     alone.begin(0, F[:100])
     alone.learn(0, F, y, ONES[:1500])
     for t in (2, 0, 1):
@@ -109,10 +109,10 @@ def test_trees_share_tables_and_nothing_else():
         for t in range(3):
             three.learn(t, F[rows], y[rows], ONES[rows] if t == 1 else (rows % 3).astype(float))
     np.testing.assert_array_equal(three.proba(1, F, 3), alone.proba(0, F, 3))
-    assert three.n_features(0) == 2 != three.n_features(1)
+    assert three.n_features[0] == 2 != three.n_features[1]
     three.begin(1, F[:50])
-    assert (three.n_leaves(1), three.depth(1), three.importances(1).sum()) == (1, 0, 0.0)
-    assert three.n_leaves(0) > 2
+    assert (three.n_leaves[1], three.depth[1], three.importances(1).sum()) == (1, 0, 0.0)
+    assert three.n_leaves[0] > 2
     np.testing.assert_array_equal(three.proba(1, F[:2], 3), 1 / 3)
 
 
@@ -123,8 +123,8 @@ def decided(bound, gain, n, second=0.0, delta=0.05, tau=0.0, error=0.0, second_e
     """Ask the compiled rule, and the twin's, which must agree."""
     trees = BinnedTrees(bound=bound, delta=delta, tau=tau)
     found = np.zeros(o.FOUND)
-    found[o.GAIN], found[o.TOTAL], found[o.SECOND] = gain, n, second
-    found[o.ERROR], found[o.SECOND_ERROR] = error, second_error
+    found[o.BEST_GAIN], found[o.BEST_WEIGHT], found[o.SECOND_GAIN] = gain, n, second
+    found[o.BEST_ERROR], found[o.SECOND_ERROR] = error, second_error
     answer = bool(o.decide(found, trees._rules))
     rules = {"delta": delta, "grace_period": 50, "tau": tau}
     assert answer == slow.enough(bound, gain, error, second, second_error, n, **rules)
@@ -254,22 +254,22 @@ def test_bad_calls():
     ):
         with pytest.raises(ValueError, match=sentence):
             call()
-    assert trees.n_features(0) == 3
+    assert trees.n_features[0] == 3
 
 
 @pytest.fixture(scope="module")
 def grown():
     F, y = stream(11, 1500)
-    trees = BinnedTrees(2, grace_period=25)
+    trees = BinnedTrees(trees=2, grace_period=25)
     trees.begin(0, F[:100])
     trees.learn(0, F, y, ONES[:1500])
-    assert trees.n_leaves(0) > 4
+    assert trees.n_leaves[0] > 4
     return trees, F
 
 
 def test_the_true_tables_are_taken(grown):
     trees, F = grown
-    twin = BinnedTrees(2, grace_period=25)
+    twin = BinnedTrees(trees=2, grace_period=25)
     twin.adopt({name: table.copy() for name, table in trees.tables().items()})
     np.testing.assert_array_equal(twin.proba(0, F, 3), trees.proba(0, F, 3))
 
@@ -277,19 +277,19 @@ def test_the_true_tables_are_taken(grown):
 @pytest.mark.parametrize(
     ("name", "place", "value"),
     [
-        ("links", (0, 0, o.FEATURE), 4),
-        ("links", (0, 0, o.FEATURE), 3),  # the constant one
-        ("links", (0, 0, o.FEATURE), -2),
-        ("links", (0, 0, o.NEXT), 0),
-        ("links", (0, 0, o.NEXT), 3),
-        ("links", (0, 1, o.NEXT), 10**6),
-        ("links", (0, 1, o.DEPTH), 0),
-        ("links", (1, 0, o.NEXT), 1),
-        ("sizes", (0, o.N_LEAVES), 10**9),
-        ("sizes", (0, o.N_LEAVES), 1),
-        ("sizes", (0, o.N_FEATURES), 5),
-        ("sizes", (0, o.N_FEATURES), 0),
-        ("sizes", (1, o.N_LEAVES), 0),
+        ("links", (0, 0, o.NODE_FEATURE), 4),
+        ("links", (0, 0, o.NODE_FEATURE), 3),  # the constant one
+        ("links", (0, 0, o.NODE_FEATURE), -2),
+        ("links", (0, 0, o.NODE_NEXT), 0),
+        ("links", (0, 0, o.NODE_NEXT), 3),
+        ("links", (0, 1, o.NODE_NEXT), 10**6),
+        ("links", (0, 1, o.NODE_DEPTH), 0),
+        ("links", (1, 0, o.NODE_NEXT), 1),
+        ("sizes", (0, o.TREE_LEAVES), 10**9),
+        ("sizes", (0, o.TREE_LEAVES), 1),
+        ("sizes", (0, o.TREE_FEATURES), 5),
+        ("sizes", (0, o.TREE_FEATURES), 0),
+        ("sizes", (1, o.TREE_LEAVES), 0),
         ("n_cuts", (0, 0), 32),
         ("n_cuts", (0, 0), -1),
         ("n_cuts", (1, 0), 3),
@@ -307,7 +307,7 @@ def test_damaged_tables_are_refused(grown, name, place, value):
     damaged = {key: table.copy() for key, table in grown[0].tables().items()}
     damaged[name][place] = value
     with pytest.raises(ValueError, match="its table"):
-        BinnedTrees(2).adopt(damaged)
+        BinnedTrees(trees=2).adopt(damaged)
 
 
 @pytest.mark.parametrize("name", sorted(BinnedTrees().tables()))
@@ -315,9 +315,9 @@ def test_tables_of_another_form_are_refused(grown, name):
     whole = {key: table.copy() for key, table in grown[0].tables().items()}
     for other in (whole[name].astype(np.float32), whole[name][:-1].copy(), whole[name].ravel()):
         with pytest.raises(ValueError, match="its table"):
-            BinnedTrees(2).adopt(whole | {name: other})
+            BinnedTrees(trees=2).adopt(whole | {name: other})
     with pytest.raises(KeyError):
-        BinnedTrees(2).adopt({key: table for key, table in whole.items() if key != name})
+        BinnedTrees(trees=2).adopt({key: table for key, table in whole.items() if key != name})
     for options in ({"bins": 16}, {"leaf": "majority"}, {"max_leaves": 3}):
         with pytest.raises(ValueError, match="its table"):
-            BinnedTrees(2, **options).adopt(whole)
+            BinnedTrees(trees=2, **options).adopt(whole)

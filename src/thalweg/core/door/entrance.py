@@ -94,7 +94,7 @@ def _refuse_width(shape: tuple[int, ...], schema: Schema | None) -> Schema:
         schema = Schema.numeric(shape[1])
     if not shape[1] and not schema.open:
         raise ValueError(f"X has 0 feature(s) (shape={shape}) while a minimum of 1 is required.")
-    if shape[1] != schema.n_features:
+    if shape[1] != len(schema.features):
         raise ValueError(
             f"X has {shape[1]} features, but thalweg is expecting {schema.n_features} features as input, "
             "as many as its first chunk had"

@@ -29,6 +29,8 @@ def from_tensors(
         padded[(slice(None), *common)] = tensors[(slice(None), *common)]
         tensors, shape = padded, room
     rows = np.ascontiguousarray(tensors.reshape(len(tensors), math.prod(shape)))
+    if schema is not None and schema.shape == shape and schema.rank is None:
+        return rows, schema
     return rows, agree(Schema.tensor(shape), schema)
 
 

@@ -2,12 +2,12 @@
 
 import math
 from abc import abstractmethod
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from thalweg.core import params
-from thalweg.core.classifier import Floats, Ints
+from thalweg.core.classifier import Classifier, Floats, Ints
 from thalweg.core.protocols import State
 from thalweg.core.schema import Schema
 from thalweg.detectors.by_name import make_detector
@@ -18,7 +18,7 @@ from thalweg.learners.subspaces.elders import Elder
 from thalweg.learners.subspaces.front import Front
 from thalweg.learners.subspaces.patches import PatchFeatures, has_patches
 from thalweg.learners.subspaces.subspaces import ClassSubspaces
-from thalweg.learners.tensors.tensor_learner import TensorClassifier
+from thalweg.learners.tensors.records import Records
 from thalweg.learners.trees.binned import BinnedTrees
 from thalweg.tensors.forms import LARGEST_FULL, Shape, check_shape
 
@@ -40,15 +40,16 @@ _features: Any = jit.features
 _draw: Any = jit.draw
 
 
-class SubspaceLearner(TensorClassifier):
+class SubspaceLearner(Classifier):
     """Class subspaces, trees on the residuals to them, and a choice between the two; see ``SubspaceTree``."""
 
-    bounded = True
+    tensors: ClassVar[bool] = True
+    bounded: ClassVar[bool] = True
 
     _own: dict[str, Any]
     _elder: Elder | None
 
-    __slots__ = ("_detector_rules", "_elder", "_front", "_own", "_seeds", "_spaces", "_trees")
+    __slots__ = ("_detector_rules", "_elder", "_front", "_own", "_records", "_seeds", "_spaces", "_trees")
 
     shape: Shape | None
     patches: bool | str
@@ -104,12 +105,13 @@ class SubspaceLearner(TensorClassifier):
     @property
     def n_leaves(self) -> list[int]:
         """Leaves of each tree."""
-        return [self._trees.n_leaves(t) for t in range(self._n_trees)] if self._started else [1] * self._n_trees
+        return self._trees.n_leaves.tolist() if self._started else [1] * self._n_trees
 
     # -- what a learner writes ----------------------------------------------------------------------------------------
 
     def _start(self, schema: Schema) -> None:
-        shape = self._begin(schema)
+        self._records = Records(type(self).__name__, self.shape, schema)
+        shape = self._records.shape
         if math.prod(shape) > LARGEST_FULL:
             name, most = type(self).__name__, LARGEST_FULL
             raise ValueError(f"X must hold tensors of at most {most} values for {name}, got tensors of shape {shape}")
@@ -136,12 +138,14 @@ class SubspaceLearner(TensorClassifier):
         return ClassSubspaces(rank=self.rank, softness=self.softness, window=self.window)
 
     def _new_trees(self) -> BinnedTrees:
-        return BinnedTrees(self._n_trees, grace_period=self.grace_period, max_leaves=self.max_leaves, leaf="bayes")
+        return BinnedTrees(
+            trees=self._n_trees, grace_period=self.grace_period, max_leaves=self.max_leaves, leaf="bayes"
+        )
 
     def _play(self, X: Any, y: Ints, w: Floats, events: Ints, out: Floats, known: int) -> None:
-        tensors = self._tensors(X)
+        tensors = self._records.tensors(X)
         dense = tensors if isinstance(tensors, np.ndarray) else tensors.dense()
-        rows = np.ascontiguousarray(dense.reshape(len(dense), int(np.prod(self._layout[1]))))
+        rows = np.ascontiguousarray(dense.reshape(len(dense), int(np.prod(self._records.shape))))
         own, head, at, classes = self._own, self._own["head"], 0, out.shape[1]
         if self._front.fitted:
             self._spaces.admit(classes)
@@ -252,11 +256,11 @@ class SubspaceLearner(TensorClassifier):
         """Learn all anew, the front once there are rows for it; keep what was known until it has been tried again."""
         own, head = self._own, self._own["head"]
         if self._elder is None and not len(own["kept"]):
-            self._elder = Elder(self._front.copy(), self._spaces, self._layout[1])
+            self._elder = Elder(self._front.copy(), self._spaces, self._records.shape)
             self._spaces = self._new_spaces()
         self._spaces.clear(self._front.dimension, classes)
         self._trees = self._new_trees()
-        width = int(np.prod(self._layout[1]))
+        width = int(np.prod(self._records.shape))
         own |= _room("kept", int(self.warmup), width) | _room("sample", 0, 0) | {"typical": np.zeros(0)}
         own["drift"] = _fresh(self.drift)
         own["gauge"][jit.ERRORS :] = 0.0
@@ -302,13 +306,13 @@ class SubspaceLearner(TensorClassifier):
                 own["gauge"][jit.ERRORS + jit.TREES : jit.RIGHT] = own["gauge"][jit.ERRORS]
                 own |= _room("sample", 0, 0)
                 head[SAMPLED], head[GROWN] = 0, 1
-        elif trees.n_features(0) < n:
+        elif trees.n_features[0] < n:
             for t in range(self._n_trees):
-                trees.add_features(t, np.repeat(own["typical"][:, None], n - trees.n_features(t), axis=1))
+                trees.add_features(t, np.repeat(own["typical"][:, None], n - int(trees.n_features[t]), axis=1))
 
     def _rehearse(self) -> None:
         """Let another of its kind pass through first rows, fronts, trees and a drift, so that all is compiled."""
-        schema, shape = self._layout
+        schema, shape = self._records.schema, self._records.shape
         other = type(self)(**{**self.get_params(deep=False), "warmup": 8, "shape": shape})
         X = np.random.default_rng(0).random((60, schema.n_features))
         y = np.arange(60) % 2
@@ -319,13 +323,13 @@ class SubspaceLearner(TensorClassifier):
     # -- state --------------------------------------------------------------------------------------------------------
 
     def _extend(self, schema: Schema) -> None:
-        layout, shape = self._layout, self._begin(schema)
-        before = layout[1]
+        records = Records(type(self).__name__, self.shape, schema)
+        before, shape = self._records.shape, records.shape
+        if shape != before and len(shape) > 1:
+            raise ValueError(f"X must hold tensors of shape {before}, got tensors of shape {shape}")
+        self._records = records
         if shape == before:
             return
-        if len(shape) > 1:
-            self._layout = layout
-            raise ValueError(f"X must hold tensors of shape {before}, got tensors of shape {shape}")
         self._front.widen(shape)
         if self._elder is not None:
             self._elder.widen(shape)
@@ -341,25 +345,21 @@ class SubspaceLearner(TensorClassifier):
         )
 
     def _adopt(self, tables: State, schema: Schema) -> None:
-        made = type(self)(**self.get_params(deep=False))  # built beside, so that nothing changes if it is refused
-        made._become(tables, schema)
-        for name in ("_layout", *SubspaceLearner.__slots__):
-            setattr(self, name, getattr(made, name))
-
-    def _become(self, tables: State, schema: Schema) -> None:
-        """Become what has these tables."""
-        shape, own = self._begin(schema), {name: tables[name] for name in _TABLES}
+        own = {name: tables[name] for name in _TABLES}
         self._refuse_unsound(own, schema.n_features)
-        self._take(shape)
-        self._own = own
-        self._front.adopt(tables)
-        self._spaces.adopt(tables)
-        self._trees.adopt(_part(tables, _TREE))
+        made = type(self)(**self.get_params(deep=False))  # beside, so that a state that is refused changes nothing
+        made._records, made._own = Records(type(self).__name__, self.shape, schema), own
+        made._take(made._records.shape)
+        made._front.adopt(tables)
+        made._spaces.adopt(tables)
+        made._trees.adopt(_part(tables, _TREE))
         if elder := _part(tables, _ELDER):
-            self._elder = Elder(self._front.copy(), self._new_spaces(), shape)
-            self._elder.adopt(elder)
-        if self._front.fitted and self._spaces.dimension != self._front.dimension:
+            made._elder = Elder(made._front.copy(), self._new_spaces(), made._records.shape)
+            made._elder.adopt(elder)
+        if made._front.fitted and made._spaces.dimension != made._front.dimension:
             raise ValueError("its tables 'directions' and 'sums' do not fit each other")
+        for name in SubspaceLearner.__slots__:
+            setattr(self, name, getattr(made, name))
 
     def _refuse_unsound(self, own: State, width: int) -> None:
         """Refuse tables that no learner with these parameters could have."""

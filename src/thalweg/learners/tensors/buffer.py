@@ -25,51 +25,52 @@ class TensorBuffer:
     (2, [1.0, 2.0])
     """
 
-    __slots__ = ("_records",)
+    __slots__ = ("records",)
 
     def __init__(self, most: int) -> None:
-        self._records: deque[tuple[Tensors, int, float, int]] = deque(maxlen=most)
+        """most: more tensors than these drop the oldest."""
+        self.records: deque[tuple[Tensors, int, float, int]] = deque(maxlen=most)
 
     def __len__(self) -> int:
-        return len(self._records)
+        return len(self.records)
 
     def add(self, tensor: Tensors, label: int, weight: float, number: int) -> None:
         """Put a chunk of one tensor in."""
-        self._records.append((tensor[[0]], label, weight, number))  # a copy: a view would keep its whole chunk
+        self.records.append((tensor[[0]], label, weight, number))  # a copy: a view would keep its whole chunk
 
     def clear(self) -> None:
         """Take all out."""
-        self._records.clear()
+        self.records.clear()
 
     @property
     def tensors(self) -> Tensors:
         """The tensors, as one chunk."""
-        return join([record[0] for record in self._records])
+        return join([record[0] for record in self.records])
 
     @property
     def labels(self) -> Ints:
         """Their codes."""
-        return np.array([record[1] for record in self._records], dtype=np.int64)
+        return np.array([record[1] for record in self.records], dtype=np.int64)
 
     @property
     def weights(self) -> Floats:
         """Their weights."""
-        return np.array([record[2] for record in self._records])
+        return np.array([record[2] for record in self.records])
 
     @property
     def numbers(self) -> Ints:
-        """The how manyth tensor each was."""
-        return np.array([record[3] for record in self._records], dtype=np.int64)
+        """How many tensors had been learned when each came, itself included."""
+        return np.array([record[3] for record in self.records], dtype=np.int64)
 
     @property
     def layout(self) -> tuple[str | None, tuple[int, ...] | None]:
         """The form and the shape of the tensors; None while there are none."""
-        first = self._records[0][0] if self._records else None
+        first = self.records[0][0] if self.records else None
         return (None, None) if first is None else (form(first), shape_of(first))
 
     def state(self) -> State:
         """Copy everything out."""
-        if not self._records:
+        if not self.records:
             return {}
         rest = {"labels": self.labels, "shares": self.weights, "numbers": self.numbers}
         return {**tensors_state(self.tensors), **rest}
@@ -77,14 +78,14 @@ class TensorBuffer:
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
         """Continue from what ``state`` gave; what no buffer of this size could have given is refused."""
         if not state:
-            self._records.clear()
+            self.records.clear()
             return
         tensors = tensors_from(state)
         n = len(tensors)
         labels, numbers = (sound(state, name, (n,), np.int64, least=0).tolist() for name in ("labels", "numbers"))
         weights = sound(state, "shares", (n,), least=0).tolist()
-        if not 0 < n <= (self._records.maxlen or 0):
+        if not 0 < n <= (self.records.maxlen or 0):
             raise ValueError(f"it keeps {n} tensors")
-        self._records.clear()
+        self.records.clear()
         for i in range(n):
             self.add(tensors[i : i + 1], labels[i], weights[i], numbers[i])

@@ -2,27 +2,29 @@
 
 import math
 from collections.abc import Mapping
-from typing import Any, Self, final
+from typing import Any, Literal, Self, final, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from thalweg.core.params import choice, flag
+from thalweg.core import fields
 from thalweg.core.protocols import State
 from thalweg.core.tables import sound
 from thalweg.learners.tensors.maps import TensorMap
 from thalweg.tensors import chordal_jit as jit
-from thalweg.tensors.bases import Bases, Decomposition, bases_from, same_form
+from thalweg.tensors.bases import ROUTES_DOC, Bases, Decomposition, RankRule, Route, bases_from, same_form
 from thalweg.tensors.forms import Floats, Ints, Tensors, form, shape_of, tensors_in
 
-FEATURES = ("auto", "kernel", "distance", "per-mode", "log-overlap", "log-per-mode")
+Similarity = Literal["auto", "kernel", "distance", "per-mode", "log-overlap", "log-per-mode"]
 LEAST_LOG = math.log(jit.TINY)
 """The log of the norm of a tensor that is 0."""
 FEW_MODES = 5
 """Up to this order the features are those of each mode, if nothing else is asked for."""
 
 
-def chordal_distances(A: Any, B: Any, *, rank: str | int = "numerical", **options: Any) -> Floats:
+def chordal_distances(
+    A: Any, B: Any, *, rank: Literal["numerical", "energy"] | int = "numerical", **options: Any
+) -> Floats:
     """Give the squared chordal distance ‖Π_A - Π_B‖² of each tensor of A and of B in each mode: (n, s, L).
 
     Π projects onto the row space of the flattening of that mode. Scale, sign and any invertible mixing of the rows do
@@ -41,17 +43,11 @@ def chordal_distances(A: Any, B: Any, *, rank: str | int = "numerical", **option
 
 
 @final
-class ChordalFeatures(TensorMap):
+class ChordalFeatures(RankRule, TensorMap):
     """Similarities of tensors to s landmark tensors, by the chordal distances D_j² of their flattenings.
 
-    features: "kernel", exp(-S / 2σ²) for each landmark, S = Σ_j D_j² (the paper's); "distance", S; "per-mode", the D_j²
-    of each landmark and mode; "log-overlap", Σ_j -log(Tr(GᵀG) / min(R_A, R_B)), which keeps its digits for tensors of
-    many modes; "log-per-mode", its summands; "auto": per-mode up to order 5, log-per-mode above. 2σ² is the median of S
-    over pairs of landmarks.
-    append_norm: one more feature, the log of the norm, which distances do not see.
-    rank, max_rank, energy, route, seed: see Decomposition. The paper's: rank "numerical", features "kernel". The route
-    "warm" starts from the leading directions of all landmarks, which are found by ``fit`` and kept in the state.
-    missing: "refuse" NaN in an array, or take it for "zero".
+    The paper's: rank "numerical", similarity "kernel". The route "warm" starts from the leading directions of all
+    landmarks, which are found by ``fit`` and kept in the state.
 
     A tensor that is 0 has rank 0: D_j² is the rank of the other, and its overlap counts as 1e-300. What a tensor gives
     does not depend on the chunk it comes in, to the last bit.
@@ -60,34 +56,33 @@ class ChordalFeatures(TensorMap):
     B. Krawczyk, "Tensor decision trees for continual learning from drifting data streams", 2021.
 
     >>> rng = np.random.default_rng(1)
-    >>> map = ChordalFeatures(features="distance", rank=2).fit(rng.random((4, 8, 8)))
+    >>> map = ChordalFeatures(similarity="distance", rank=2).fit(rng.random((4, 8, 8)))
     >>> map.transform(rng.random((10, 8, 8))).shape, map.names[:2]
     ((10, 4), ('landmark 0', 'landmark 1'))
     """
 
-    __slots__ = (
-        "_how", "_landmarks", "_starts", "_width", "append_norm", "energy", "features", "max_rank", "missing", "rank",
-        "route", "seed",
-    )  # fmt: skip
+    similarity: Similarity = fields.choice(
+        default="auto",
+        doc="What is said of a landmark. kernel: exp(-S / 2σ²), S = Σ_j D_j² (the paper's; 2σ² is the median of S over "
+        "pairs of landmarks); distance: S; per-mode: the D_j² of each mode; log-overlap: "
+        "Σ_j -log(Tr(GᵀG) / min(R_A, R_B)), which keeps its digits for tensors of many modes; log-per-mode: its "
+        "summands; auto: per-mode up to order 5, log-per-mode above.",
+        old="features",
+    )
+    route: Route = fields.choice(default="auto", doc=ROUTES_DOC)
+    append_norm: bool = fields.flag(
+        default=False, doc="One more feature: the log of the norm, which distances do not see."
+    )
+    missing: Literal["reject", "zero"] = fields.choice(
+        default="reject",
+        doc="What NaN in an array gets: a sentence, or it counts as 0.",
+        old_values={"refuse": "reject"},
+    )
+    seed: int = fields.whole(default=1, doc="For the sketches.", least=0)
 
-    def __init__(
-        self,
-        *,
-        features: str = "auto",
-        rank: str | int = "energy",
-        max_rank: int = 5,
-        energy: float = 0.95,
-        route: str = "auto",
-        append_norm: bool = False,
-        missing: str = "refuse",
-        seed: int = 1,
-    ) -> None:
-        choice("features", features, FEATURES)
-        flag("append_norm", append_norm)
-        choice("missing", missing, ("refuse", "zero"))
-        self._how = Decomposition(rank=rank, max_rank=max_rank, energy=energy, route=route, seed=seed)
-        self.features, self.append_norm, self.missing = features, append_norm, missing
-        self.rank, self.max_rank, self.energy, self.route, self.seed = rank, max_rank, energy, route, seed
+    def _prepare(self) -> None:
+        self._how = Decomposition(rank=self.rank, max_rank=self.max_rank, energy=self.energy, route=self.route,
+                                  seed=self.seed)  # fmt: skip
         self._landmarks: Bases | None = None
         self._starts: list[Floats] = []
         self._width = 2.0
@@ -137,8 +132,8 @@ class ChordalFeatures(TensorMap):
     @property
     def kind(self) -> str:
         """The features in use, where "auto" was asked for."""
-        if self.features != "auto":
-            return self.features
+        if self.similarity != "auto":
+            return self.similarity
         return "per-mode" if len(self.shape) <= FEW_MODES else "log-per-mode"
 
     @property
@@ -154,6 +149,11 @@ class ChordalFeatures(TensorMap):
         if self.by_mode:
             names = [f"landmark {k}, mode {j}" for k in range(s) for j in range(modes)]
         return (*names, "log norm") if self.append_norm else tuple(names)
+
+    @property
+    def width(self) -> int:
+        """The number of features."""
+        return len(self.landmarks) * (len(self.shape) if self.by_mode else 1) + self.append_norm
 
     # -- tensors -----------------------------------------------------------------------------------------------------
 
@@ -178,21 +178,21 @@ class ChordalFeatures(TensorMap):
         found = X if isinstance(X, Bases) else self.bases(X)
         if found.shape != landmarks.shape:
             raise ValueError(f"X must hold bases of tensors of shape {landmarks.shape}, got {found.shape}")
-        routine: Any = jit.fill_features
-        names = len(self.names)
-        F = np.zeros((len(found), names))
-        similar = F if not self.append_norm else np.zeros((len(found), names - 1))
-        code = FEATURES.index(self.kind) - 1
-        routine(code, found.overlaps(landmarks), found.ranks, landmarks.ranks, self._width, similar)
+        F = np.zeros((len(found), self.width))
+        similar = F if not self.append_norm else np.zeros((len(found), self.width - 1))
+        code = get_args(Similarity).index(self.kind) - 1
+        jit.fill_features(code, found.overlaps(landmarks), found.ranks, landmarks.ranks, self._width, similar)
         if self.append_norm:
             F[:, :-1], F[:, -1] = similar, np.maximum(found.logs, LEAST_LOG)
         return F
 
-    def play(self, X: Tensors, events: Ints, F: Floats) -> None:
-        """Write the features of tensor e to F[e] for each event e ≥ 0; there is nothing to learn after ``fit``."""
+    def play(self, X: Tensors, events: Ints) -> Floats:
+        """Give the features of each tensor that an event e ≥ 0 asks for; there is nothing to learn after ``fit``."""
         rows = events[events >= 0]
+        F = np.zeros((len(X), self.width))
         if len(rows):
             F[rows] = self.transform(self._how.of(X[rows], self._starts))
+        return F
 
     # -- state -------------------------------------------------------------------------------------------------------
 

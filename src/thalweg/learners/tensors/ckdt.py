@@ -1,22 +1,24 @@
 """CKDT: a tree on chordal distances to landmark tensors."""
 
 import math
+import warnings
 from dataclasses import dataclass
-from typing import Any, final
+from typing import Any, Literal, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from thalweg.core import params
-from thalweg.core.classifier import Floats, Ints
+from thalweg.core import fields, params
+from thalweg.core.classifier import Classifier, Floats, Ints
 from thalweg.core.protocols import State
 from thalweg.core.schema import Schema
 from thalweg.core.tables import sound
 from thalweg.learners.tensors.buffer import TensorBuffer
-from thalweg.learners.tensors.chordal_features import ChordalFeatures
-from thalweg.learners.tensors.mapped import MappedTree
+from thalweg.learners.tensors.chordal_features import ChordalFeatures, Similarity
 from thalweg.learners.tensors.maps import TensorMap
-from thalweg.learners.tensors.tensor_tree import BUILDS, REFILLING, TensorTree
+from thalweg.learners.tensors.records import Records
+from thalweg.learners.tensors.tensor_tree import MARK_REFILLING, TensorTreeLearner
+from thalweg.tensors.bases import ROUTES_DOC, RankRule, Route
 from thalweg.tensors.forms import LARGEST_FULL, CPTensors, Shape, SparseTensors, Tensors, form, shape_of
 from thalweg.tensors.joining import tensors_from, tensors_state
 
@@ -35,7 +37,7 @@ class Landmark:
     label: Any
     """Its class."""
     number: int
-    """The how manyth tensor it was that the learner learned."""
+    """Which tensor it was among those learned, the first being 1."""
     values: Tensors
     """The tensor, a chunk of one."""
 
@@ -57,15 +59,13 @@ class Reason:
 
 
 @final
-class CKDT(TensorTree):
+class CKDT(TensorTreeLearner, RankRule, Classifier):
     """A tree that asks how near a tensor is to a few landmark tensors, by chordal distances of their flattenings.
 
-    n_landmarks: how many, drawn from the tensors that the tree is built from; stratify: at least one of each class
-    while there is room. features: see ChordalFeatures; None is per-mode up to order 5, log-per-mode above, or kernel by
-    "paper". append_norm: is the log of the norm a feature, too? None is yes, or no by "paper". rank, max_rank, energy,
-    route: see ChordalFeatures; rank None is "energy", or "numerical" by "paper". evolving: may tensors have other sizes
-    than those before? What they lack counts as 0; when a mode grows, features and tree are built anew from what comes
-    then. For arrays of up to 200,000 values. tau: None is 0.002 for the bound "lcb". The rest: see TensorTree.
+    The first ``window`` tensors are kept; the most frequent class answers meanwhile. Then landmarks are drawn from
+    them, and a tree learns them by their distances from the landmarks. A detector watches the tensors that are
+    learned, and another, with ``error_guard``, the errors. After a drift landmarks and tree are built again from the
+    tensors that came since the first alarm; the old tree answers until the new one has shown itself better.
 
     B. Krawczyk, "Tensor decision trees for continual learning from drifting data streams", Machine Learning 110, 2021.
 
@@ -79,96 +79,76 @@ class CKDT(TensorTree):
     (True, 20)
     """
 
-    __slots__ = ()
+    n_landmarks: int = fields.whole(default=20, doc="Drawn from the tensors that the tree is built from.", least=1)
+    stratify: bool = fields.flag(default=True, doc="Is at least one landmark of each class, while there is room?")
+    similarity: Similarity | None = fields.choice(
+        default=None,
+        doc="The features, see ChordalFeatures; None: per-mode up to order 5, log-per-mode above, or kernel by paper.",
+        old="features",
+    )
+    rank: Literal["numerical", "energy"] | int | None = fields.again(  # type: ignore[assignment]
+        default=None, doc="Singular values that count, see ChordalFeatures; None: energy, or numerical by paper."
+    )
+    route: Route = fields.choice(default="auto", doc=ROUTES_DOC)
+    append_norm: bool | None = fields.free(
+        default=None, doc="Is the log of the norm a feature, too? None: yes, or no by paper.", check=params.flag
+    )
+    evolving: bool = fields.flag(
+        default=False,
+        doc="May tensors have other sizes than those before? What they lack counts as 0; when a mode grows, features "
+        "and tree are built again from what comes then. For arrays of up to 200,000 values.",
+    )
+    tau: float | None = fields.again(
+        default=None, doc="The gain from which a split is worth it; None: 0.002 for the bound lcb."
+    )
 
-    def __init__(
-        self,
-        *,
-        n_landmarks: int = 20,
-        stratify: bool = True,
-        features: str | None = None,
-        rank: str | int | None = None,
-        max_rank: int = 5,
-        energy: float = 0.95,
-        route: str = "auto",
-        append_norm: bool | None = None,
-        evolving: bool = False,
-        preset: str = "default",
-        window: int = 100,
-        bound: str | None = None,
-        delta: float = 0.05,
-        grace_period: float = 50,
-        tau: float | None = None,
-        leaf: str | None = None,
-        max_leaves: int = 256,
-        rule: str | None = None,
-        error_guard: bool | None = None,
-        replace: str | None = None,
-        min_rebuild: int = 50,
-        max_buffer: int = 500,
-        shape: Shape | None = None,
-        seed: int = 1,
-    ) -> None:
-        super().__init__(
-            preset=preset, window=window, bound=bound, delta=delta, grace_period=grace_period, tau=tau, leaf=leaf,
-            max_leaves=max_leaves, rule=rule, error_guard=error_guard, replace=replace, min_rebuild=min_rebuild,
-            max_buffer=max_buffer, shape=shape, seed=seed,
-        )  # fmt: skip
-        params.whole("n_landmarks", n_landmarks, least=1, most=min(window, min_rebuild))
-        params.flag("stratify", stratify)
-        params.flag("evolving", evolving)
-        if evolving and shape is not None:
-            raise ValueError(f"shape must be None where evolving is True, got {params.shown(shape)}")
-        self.features, self.rank, self.max_rank, self.energy, self.route = features, rank, max_rank, energy, route
-        self.n_landmarks, self.stratify, self.append_norm, self.evolving = n_landmarks, stratify, append_norm, evolving
-        self._new_map()
+    def _prepare(self) -> None:
+        super()._prepare()
+        params.whole("n_landmarks", self.n_landmarks, least=1, most=min(self.window, self.min_rebuild))
+        if self.evolving and self.shape is not None:
+            raise ValueError(f"shape must be None where evolving is True, got {params.shown(self.shape)}")
+        self._maps()
 
     # -- landmarks ----------------------------------------------------------------------------------------------------
 
-    def _new_map(self) -> ChordalFeatures:
-        return ChordalFeatures(
-            features=self._chosen("features"), rank=self._chosen("rank"), max_rank=self.max_rank, energy=self.energy,
-            route=self.route, append_norm=self._chosen("append_norm"), seed=self.seed,
+    def _maps(self) -> "Landmarks":
+        how = ChordalFeatures(
+            similarity=self._chosen("similarity"), rank=self._chosen("rank"), max_rank=self.max_rank,
+            energy=self.energy, route=self.route, append_norm=self._chosen("append_norm"), seed=self.seed,
         )  # fmt: skip
+        return Landmarks(how.get_params(), self.n_landmarks, self.stratify, self.seed)
 
-    def _tau(self) -> float | None:
-        """Give the least gain: distances that part the first tensors alike part later ones less, so leaves go on."""
-        return LEAST_GAIN if self.tau is None and self._chosen("bound") == "lcb" else self.tau
+    def _chosen(self, name: str) -> Any:
+        """A parameter, or what stands for None.
 
-    def _fit(self, features: TensorMap, kept: TensorBuffer) -> State:
-        X, y = kept.tensors, kept.labels
-        rng = np.random.default_rng([self.seed, int(self._marks[BUILDS])])
-        drawn = draw(rng, X, y, self.n_landmarks, stratify=self.stratify, how=self._new_map())
-        features.fit(X[drawn])
-        return {**tensors_state(X[drawn]), "labels": y[drawn], "numbers": kept.numbers[drawn]}
+        The least gain is lower than that of other trees: distances that part the first tensors alike part later ones
+        less, so that leaves go on.
+        """
+        if name == "tau":
+            return LEAST_GAIN if self.tau is None and self._chosen("bound") == "lcb" else self.tau
+        return super()._chosen(name)
 
     @property
     def landmarks(self) -> tuple[Landmark, ...]:
         """The tensors that others are compared with now; none before ``window`` tensors have come."""
-        if not self._started or self._model is None:
+        if self._model is None:
             return ()
         notes, names = self._model.notes, self._labels.values
         X, each = tensors_from(notes), zip(notes["labels"].tolist(), notes["numbers"].tolist(), strict=True)
         return tuple(Landmark(names[label], number, X[k : k + 1]) for k, (label, number) in enumerate(each))
 
-    @property
-    def importances(self) -> Floats:
-        """Which share of the gains of all splits each landmark and mode has: (landmarks, modes).
+    def importances(self) -> dict[str, float]:
+        """Give which share of the gains of all splits each feature has: those of landmarks, of their modes, the norm.
 
-        The gain of a split on all modes of a landmark is spread evenly over them; one on the norm does not count.
+        Empty before there is a tree; all 0 before its first split.
         """
-        if not self._started or self._model is None:
-            return np.zeros((0, 0))
-        seen, s, modes = self._seen_by(self._model), len(self._model.notes["labels"]), len(self._layout[1])
+        if self._model is None:
+            return {}
         gains = self._model.trees.importances(0)
-        if seen.by_mode:
-            table = gains[: s * modes].reshape(s, modes)
-        else:
-            table = np.repeat(gains[:s, None], modes, axis=1) / modes
-        total = table.sum()
-        return table / total if total > 0.0 else table
+        total = float(gains.sum()) or 1.0
+        return dict(zip(self._model.map.names, (gains / total).tolist(), strict=True))
 
-    def explain(self, x: Any) -> list[Reason]:
+    def explain_one(self, x: Any) -> list[Reason]:
         """Say which splits lead to the answer for one tensor: with what it is compared, and in which modes it differs.
 
         x: an array (N1, …, NL), or a chunk of one tensor in another form.
@@ -176,7 +156,7 @@ class CKDT(TensorTree):
         >>> rng = np.random.default_rng(1)
         >>> y = rng.integers(0, 2, 400)
         >>> X = rng.gamma(np.where(y == 1, 3.0, 0.5)[:, None, None], size=(400, 8, 8))
-        >>> reasons = CKDT(append_norm=False).partial_fit(X, y).explain(X[0])
+        >>> reasons = CKDT(append_norm=False).partial_fit(X, y).explain_one(X[0])
         >>> reasons[0].feature.startswith("landmark"), reasons[0].modes.shape
         (True, (2,))
         """
@@ -184,10 +164,11 @@ class CKDT(TensorTree):
         rows, _ = self._rows(x, learning=False) if chunk else self._one_row(x, learning=False)
         if rows.shape[0] != 1:
             raise ValueError(f"x must hold one tensor, got {rows.shape[0]}")
-        if not self._started or self._model is None:
+        if self._model is None:
             return []
-        seen = self._seen_by(self._model)
-        bases = seen.bases(self._tensors(rows))
+        seen = self._model.map
+        assert isinstance(seen, ChordalFeatures)
+        bases = seen.bases(self._records.tensors(rows))
         distances = bases.distances(seen.landmarks)[0]
         f, names, modes = seen.transform(bases)[0], seen.names, distances.shape[1]
         reasons = []
@@ -199,16 +180,10 @@ class CKDT(TensorTree):
             reasons.append(Reason(names[feature], k, threshold, float(f[feature]), above, parts))
         return reasons
 
-    @staticmethod
-    def _seen_by(model: MappedTree) -> ChordalFeatures:
-        assert isinstance(model.map, ChordalFeatures)
-        return model.map
-
-    def _refuse_notes(self, notes: State) -> None:
-        X = tensors_from(notes)
-        self._refuse_others("landmarks", form(X), shape_of(X))
-        sound(notes, "labels", (len(X),), np.int64, least=0, below=len(self._seen))
-        sound(notes, "numbers", (len(X),), np.int64, least=0)
+    def explain(self, x: Any) -> list[Reason]:
+        """Do what ``explain_one`` does, which is its name now."""
+        warnings.warn("explain is now called explain_one", DeprecationWarning, stacklevel=2)
+        return self.explain_one(x)
 
     # -- sizes that change --------------------------------------------------------------------------------------------
 
@@ -219,24 +194,52 @@ class CKDT(TensorTree):
 
     def _extend(self, schema: Schema) -> None:
         """Let a mode grow: what came before is 0 there, and what comes next makes new landmarks."""
-        if not self.evolving:
+        if not self.evolving or schema.shape == self._records.shape:
             super()._extend(schema)
             return
-        if schema.shape == self._layout[1]:
-            self._begin(schema)
-            return
         _refuse_large(schema)
-        shape = self._begin(schema)
-        self._detector.reset()
-        kept, self._buffer = self._buffer, TensorBuffer(self.max_buffer)
-        if self._model is None:
+        self._records, tree = Records(type(self).__name__, self.shape, schema), self._tree
+        shape = self._records.shape
+        tree.detector.reset()
+        kept, tree.buffer = tree.buffer, TensorBuffer(self.max_buffer)
+        if tree.model is None:
             if len(kept):
-                self._buffer.restore({**kept.state(), **_padded(kept.state(), shape)})
+                tree.buffer.restore({**kept.state(), **_padded(kept.state(), shape)})
             return
-        self._trial = None
-        self._model.notes |= _padded(self._model.notes, shape)
-        self._model.map.fit(tensors_from(self._model.notes))
-        self._marks[REFILLING] = 1
+        tree.trial = None
+        tree.model.notes |= _padded(tree.model.notes, shape)
+        tree.model.map.fit(tensors_from(tree.model.notes))
+        tree.marks[MARK_REFILLING] = 1
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Landmarks:
+    """Draws landmarks from the tensors that a tree is built from; its notes are the landmarks."""
+
+    features: dict[str, Any]
+    """Parameters of ``ChordalFeatures``."""
+    n: int
+    stratify: bool
+    seed: int
+
+    def new(self) -> ChordalFeatures:
+        """Make a map that has no landmarks yet."""
+        return ChordalFeatures(**self.features)
+
+    def fit(self, features: TensorMap, kept: TensorBuffer, builds: int) -> State:
+        """Draw the landmarks."""
+        X, y, rng = kept.tensors, kept.labels, np.random.default_rng([self.seed, builds])
+        drawn = draw(rng, X, y, self.n, stratify=self.stratify, how=self.new())
+        features.fit(X[drawn])
+        return {**tensors_state(X[drawn]), "labels": y[drawn], "numbers": kept.numbers[drawn]}
+
+    def refuse(self, notes: State, records: Records, classes: int) -> None:
+        """Refuse what are no landmarks of such records."""
+        X = tensors_from(notes)
+        records.refuse_others("landmarks", form(X), shape_of(X))
+        sound(notes, "labels", (len(X),), np.int64, least=0, below=classes)
+        sound(notes, "numbers", (len(X),), np.int64, least=0)
 
 
 def draw(

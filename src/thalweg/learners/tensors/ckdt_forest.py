@@ -1,25 +1,28 @@
 """CKDTForest: bagged trees, each on its own choice of landmarks and modes."""
 
-from typing import final
+from typing import ClassVar, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from thalweg.core import params
-from thalweg.core.classifier import Floats, Ints
+from thalweg.core import fields, params
+from thalweg.core.classifier import Classifier, Floats, Ints
+from thalweg.core.door import Rows
 from thalweg.core.protocols import State
 from thalweg.core.schema import Schema
 from thalweg.core.tables import prefixed, sound, under
-from thalweg.detectors.adwin import ADWIN
 from thalweg.detectors.tensor_drift import TensorDriftDetector
+from thalweg.detectors.tensor_drift_jit import watch_errors
 from thalweg.learners.tensors.buffer import TensorBuffer
-from thalweg.learners.tensors.by_blocks import BlockClassifier, shares
-from thalweg.learners.tensors.chordal_features import ChordalFeatures
+from thalweg.learners.tensors.chordal_features import ChordalFeatures, Similarity
 from thalweg.learners.tensors.ckdt import draw
 from thalweg.learners.tensors.ckdt_forest_jit import vote
-from thalweg.learners.trees.binned import BinnedTrees
-from thalweg.learners.trees.binned import check as check_tree
-from thalweg.tensors.forms import Shape, Tensors, check_shape
+from thalweg.learners.tensors.guards import GUARD, GUARD_RULES, sound_guards
+from thalweg.learners.tensors.records import Records
+from thalweg.learners.tensors.tensor_tree import Block, blocks, shares
+from thalweg.learners.trees.binned import BinnedTreeParams, BinnedTrees, Bound, Leaf
+from thalweg.tensors.bases import RankRule
+from thalweg.tensors.forms import Shape, Tensors, refuse_shape
 
 POOLS = 2
 STRETCH = 32
@@ -30,12 +33,14 @@ MEMORY = 1.0 / 500.0
 """What one tensor counts in the accuracy of a member."""
 FAST, SLOW = 1.0 / 64.0, 1.0 / 1024.0
 """What one tensor counts in the errors of the forest, the recent ones and those for comparison."""
-LEARNED, ALERTED, BUILDS, RESTARTS = range(4)
-_MARKS = 4
+MARK_LEARNED, MARK_ALERTED, MARK_BUILDS, MARK_RESTARTS, MARKS = range(5)
+"""Places in ``marks``: tensors learned; those since a drift of the tensors; halves drawn; members restarted."""
+_PARTS = ("_records", "_maps", "_columns", "_trees", "_guards", "_detector", "_recent", "_marks", "_seen", "_accuracy",
+          "_errors", "_failing")  # fmt: skip
 
 
 @final
-class CKDTForest(BlockClassifier):
+class CKDTForest(BinnedTreeParams, RankRule, Classifier):
     """Trees like that of CKDT, bagged: each has its own features, drawn from the landmarks and modes of a common pool.
 
     A tensor is decomposed once, and compared with the ``pool`` landmarks, of which there are two halves: the
@@ -44,12 +49,6 @@ class CKDTForest(BlockClassifier):
     tensors or so. A member whose errors rise (ADWIN) begins anew with the last ``window`` tensors. When the tensors
     change (TensorDriftDetector) and the errors of the forest rise within 500 tensors, the half with the worse members
     is drawn from the new tensors, and its members begin anew; the other half stays until the next drift.
-
-    size: members. n_landmarks: a member has as many features as so many landmarks give, at most those of its half.
-    features, rank, max_rank, energy, append_norm: see ChordalFeatures. window: the latest tensors, which are kept.
-    min_rebuild: tensors that landmarks are drawn from, at least; not fewer than half of the pool. The first half is
-    drawn from so many, and until then the most frequent class answers; the second when the window is full.
-    bound, delta, grace_period, tau, leaf, max_leaves: of the trees, see McDiarmidTree. shape: see TensorTree.
 
     >>> rng = np.random.default_rng(1)
     >>> y = rng.integers(0, 2, 600)
@@ -60,74 +59,61 @@ class CKDTForest(BlockClassifier):
     True
     """
 
-    sparse = True
-    bounded = True
+    sparse: bool = fields.fixed(True)
+    tensors: ClassVar[bool] = True
+    bounded: ClassVar[bool] = True
 
-    __slots__ = ()
+    size: int = fields.whole(default=10, doc="Members.", least=1, most=10_000)
+    rate: float = fields.number(default=6.0, doc="Mean of the Poisson weight of a tensor (λ).", above=0, below=100)
+    n_landmarks: int = fields.whole(
+        default=20,
+        doc="A member has as many features as so many landmarks give, at most those of its half of the pool.",
+        least=1,
+        most=1_000_000,
+    )
+    pool: int = fields.whole(default=200, doc="Landmarks that members draw from, in two halves.", least=POOLS)
+    similarity: Similarity = fields.choice(default="auto", doc="The features, see ChordalFeatures.", old="features")
+    append_norm: bool = fields.flag(default=True, doc="Is the log of the norm a feature, too?")
+    window: int = fields.whole(default=200, doc="The latest tensors, which are kept.", least=4, most=1_000_000)
+    min_rebuild: int = fields.whole(
+        default=100,
+        doc="Tensors that landmarks are drawn from, at least; not fewer than half of the pool. The first half is drawn "
+        "from so many, and until then the most frequent class answers; the second when the window is full.",
+        least=2,
+    )
+    bound: Bound = fields.again(default="lcb")
+    leaf: Leaf = fields.again(default="adaptive")
+    shape: Shape | None = fields.free(
+        default=None,
+        doc="None: tensors come as arrays (n, N1, …, NL), CPTensors or SparseTensors; else rows are reshaped to it, "
+        "one size may be -1.",
+        check=refuse_shape,
+    )
+    seed: int = fields.whole(default=1, doc="Of all draws.", least=0)
 
-    def __init__(
-        self,
-        *,
-        size: int = 10,
-        rate: float = 6.0,
-        n_landmarks: int = 20,
-        pool: int = 200,
-        features: str = "auto",
-        rank: str | int = "energy",
-        max_rank: int = 5,
-        energy: float = 0.95,
-        append_norm: bool = True,
-        window: int = 200,
-        min_rebuild: int = 100,
-        bound: str = "lcb",
-        delta: float = 0.05,
-        grace_period: float = 50,
-        tau: float | None = None,
-        leaf: str = "adaptive",
-        max_leaves: int = 256,
-        shape: Shape | None = None,
-        seed: int = 1,
-    ) -> None:
-        params.whole("size", size, least=1, most=10_000)
-        params.number("rate", rate, above=0, below=100)
-        params.whole("window", window, least=4, most=1_000_000)
-        params.whole("pool", pool, least=POOLS, most=window)
-        params.whole("n_landmarks", n_landmarks, least=1, most=1_000_000)
-        params.whole("min_rebuild", min_rebuild, least=max(2, pool // POOLS), most=window)
-        check_tree(bound=bound, delta=delta, grace_period=grace_period, tau=tau, leaf=leaf, max_leaves=max_leaves,
-                   max_depth=20, bins=32)  # fmt: skip
-        params.whole("seed", seed, least=0)
-        check_shape(shape)
-        self.size, self.n_landmarks, self.pool, self.window, self.min_rebuild = (
-            size, n_landmarks, pool, window, min_rebuild,
-        )  # fmt: skip
-        self.features, self.rank, self.max_rank, self.energy, self.append_norm = (
-            features, rank, max_rank, energy, append_norm,
-        )  # fmt: skip
-        self.rate, self.bound, self.delta, self.grace_period, self.tau = rate, bound, delta, grace_period, tau
-        self.leaf, self.max_leaves, self.shape, self.seed = leaf, max_leaves, shape, seed
+    def _prepare(self) -> None:
+        params.whole("pool", self.pool, least=POOLS, most=self.window)
+        params.whole("min_rebuild", self.min_rebuild, least=max(2, self.pool // POOLS), most=self.window)
         self._new_map()
 
     # -- parts --------------------------------------------------------------------------------------------------------
 
     def _new_map(self) -> ChordalFeatures:
         return ChordalFeatures(
-            features=self.features, rank=self.rank, max_rank=self.max_rank, energy=self.energy,
+            similarity=self.similarity, rank=self.rank, max_rank=self.max_rank, energy=self.energy,
             append_norm=self.append_norm, seed=self.seed,
         )  # fmt: skip
 
     def _start(self, schema: Schema) -> None:
-        self._begin(schema)
+        self._records = Records(type(self).__name__, self.shape, schema)
         self._maps: list[ChordalFeatures] = []
         self._columns: Ints = np.zeros((self.size, 0), dtype=np.int64)
-        self._trees = BinnedTrees(
-            self.size, bound=self.bound, delta=self.delta, grace_period=self.grace_period, tau=self.tau,
-            leaf=self.leaf, max_leaves=self.max_leaves,
-        )  # fmt: skip
-        self._guards = [ADWIN() for _ in range(self.size)]
+        rules = {name: getattr(self, name) for name in BinnedTreeParams._fields}
+        self._trees = BinnedTrees(trees=self.size, **rules)
+        self._guards = GUARD.new_rows(self.size)
         self._detector = TensorDriftDetector(window=self.window, seed=self.seed)
         self._recent = TensorBuffer(self.window)
-        self._marks = np.zeros(_MARKS, dtype=np.int64)
+        self._marks = np.zeros(MARKS, dtype=np.int64)
         self._seen, self._accuracy, self._errors = np.zeros(0), np.full(self.size, 0.5), np.zeros(2)
         self._failing = np.zeros(self.size, dtype=np.int64)
 
@@ -146,7 +132,18 @@ class CKDTForest(BlockClassifier):
 
     # -- the stream ---------------------------------------------------------------------------------------------------
 
-    def _play_block(self, X: Tensors, y: Ints, w: Floats, learned: NDArray[np.bool_], said: Floats, known: int) -> int:
+    def _extend(self, schema: Schema) -> None:
+        """Refuse records of another shape; classes and names may join."""
+        self._records = self._records.extended(schema)
+
+    def _play(self, X: Rows, y: Ints, w: Floats, events: Ints, out: Floats, known: int) -> None:
+        if len(self._seen) < out.shape[1]:
+            self._seen = np.pad(self._seen, (0, out.shape[1] - len(self._seen)))
+        for block in blocks(self._records, X, y, w, events, out):
+            known = self._play_block(block, known)
+
+    def _play_block(self, block: Block, known: int) -> int:
+        X, y, w, learned, said = block
         at = 0
         while at < len(X):
             here = slice(at, at + self._stretch(learned[at:], y[at:], known))
@@ -160,7 +157,7 @@ class CKDTForest(BlockClassifier):
 
     def _stretch(self, learned: NDArray[np.bool_], y: Ints, known: int) -> int:
         """How many tensors to go on with before a class is new, or the trees are looked at or built."""
-        most = STRETCH - int(self._marks[LEARNED]) % STRETCH
+        most = STRETCH - int(self._marks[MARK_LEARNED]) % STRETCH
         if len(self._maps) < POOLS:
             most = min(most, self._ripe[len(self._maps)] - len(self._recent))
         places = np.flatnonzero(learned)
@@ -179,8 +176,8 @@ class CKDTForest(BlockClassifier):
 
     def _keep(self, tensor: Tensors, label: int, weight: float) -> None:
         self._seen[label] += weight
-        self._marks[LEARNED] += 1
-        self._recent.add(tensor, label, weight, int(self._marks[LEARNED]))
+        self._marks[MARK_LEARNED] += 1
+        self._recent.add(tensor, label, weight, int(self._marks[MARK_LEARNED]))
 
     def _vote(self, X: Tensors, y: Ints, w: Floats, learned: NDArray[np.bool_], said: Floats, known: int) -> int:
         """Ask all members, and let them learn."""
@@ -189,9 +186,9 @@ class CKDTForest(BlockClassifier):
         order = np.stack([each, ~each], axis=1).reshape(-1)
         draws = self._draws(len(places))
         opinions = np.zeros((self.size, n, said.shape[1]))
-        voice = np.zeros(self.size)
+        drawn = np.zeros(self.size)  # members whose half of the pool is there
         for t in self._members():
-            voice[t] = 1.0
+            drawn[t] = 1.0
             weights = np.zeros(n)
             weights[places] = w[places] * draws[:, t] if len(places) else 0.0
             mine = order[(order >= 0) | (np.repeat(weights, 2) > 0.0)]
@@ -201,16 +198,17 @@ class CKDTForest(BlockClassifier):
         right = opinions[:, places].argmax(axis=2) == y[places] if len(places) else np.zeros((self.size, 0), dtype=bool)
         at = 0
         for i in range(n):
-            vote(opinions, i, self._accuracy * voice, known, said[i])
+            vote(opinions, i, self._accuracy * drawn, known, said[i])
             if learned[i]:
                 wrong = float(said[i].argmax() != y[i])
                 self._accuracy += MEMORY * (right[:, at] - self._accuracy)
-                count = 1 + self._marks[LEARNED] - self.min_rebuild
+                count = 1 + self._marks[MARK_LEARNED] - self.min_rebuild
                 self._errors += np.maximum([FAST, SLOW], 1.0 / count) * (wrong - self._errors)
                 self._keep(X[i : i + 1], int(y[i]), float(w[i]))
                 known, at = max(known, int(y[i]) + 1), at + 1
         for t in self._members():
-            self._failing[t] |= bool((self._guards[t].update_many(1.0 - right[t]) == 2).any())
+            for wrong in 1.0 - right[t]:
+                self._failing[t] |= watch_errors(self._guards, t, wrong, GUARD_RULES)
         return known
 
     def _features(self, X: Tensors) -> list[Floats]:
@@ -220,7 +218,7 @@ class CKDTForest(BlockClassifier):
 
     def _draws(self, n: int) -> Floats:
         """Draw the weight of the next n learned tensors for each member."""
-        first = int(self._marks[LEARNED])
+        first = int(self._marks[MARK_LEARNED])
         rngs = (np.random.Generator(np.random.Philox(key=[self.seed, first + i])) for i in range(n))
         return np.array([rng.poisson(self.rate, self.size) for rng in rngs], dtype=np.float64).reshape(n, self.size)
 
@@ -238,13 +236,13 @@ class CKDTForest(BlockClassifier):
             if len(self._maps) == POOLS:
                 self._detector.reference(self._recent.tensors)
             return
-        if marks[ALERTED]:
-            marks[ALERTED] += len(learned)
+        if marks[MARK_ALERTED]:
+            marks[MARK_ALERTED] += len(learned)
         else:
-            levels = self._detector.update(learned, stop=True)
+            levels = self._detector.take(learned, stop=True)
             if levels[-1] == 2:
-                marks[ALERTED] = 1 + len(learned) - len(levels)
-        if marks[LEARNED] % STRETCH == 0:
+                marks[MARK_ALERTED] = 1 + len(learned) - len(levels)
+        if marks[MARK_LEARNED] % STRETCH == 0:
             self._react()
 
     def _react(self) -> None:
@@ -252,27 +250,27 @@ class CKDTForest(BlockClassifier):
         marks, failing = self._marks, np.flatnonzero(self._failing).tolist()
         self._failing[:] = 0
         if failing:
-            marks[RESTARTS] += len(failing)
+            marks[MARK_RESTARTS] += len(failing)
             self._begin_anew(failing)
         recent, before = self._errors
         worse = recent > before + 3.0 * float(np.sqrt(before * (1.0 - before) * FAST / 2.0))
-        if marks[ALERTED] >= self.min_rebuild and worse:
+        if marks[MARK_ALERTED] >= self.min_rebuild and worse:
             means = [self._accuracy[p::POOLS].mean() if len(self._of_pool(p)) else 1.0 for p in range(POOLS)]
-            p, last = int(np.argmin(means)), slice(-min(int(marks[ALERTED]), self.window), None)
+            p, last = int(np.argmin(means)), slice(-min(int(marks[MARK_ALERTED]), self.window), None)
             X = self._recent.tensors[last]
             self._fill(p, X, self._recent.labels[last])
             self._begin_anew(list(self._of_pool(p)), last)
             self._detector.reference(X)
             self._errors[:] = self._errors[0]
-            marks[ALERTED] = 0
-        elif marks[ALERTED] > ALERT:
+            marks[MARK_ALERTED] = 0
+        elif marks[MARK_ALERTED] > ALERT:
             self._detector.reference(self._recent.tensors)
-            marks[ALERTED] = 0
+            marks[MARK_ALERTED] = 0
 
     def _fill(self, p: int, X: Tensors, y: Ints) -> None:
         """Draw a half of the pool from tensors, and the features of its members from it."""
-        self._marks[BUILDS] += 1
-        rng = np.random.default_rng([self.seed, int(self._marks[BUILDS])])
+        self._marks[MARK_BUILDS] += 1
+        rng = np.random.default_rng([self.seed, int(self._marks[MARK_BUILDS])])
         drawn = draw(rng, X, y, self.pool // POOLS, stratify=True, how=self._new_map())
         self._maps[p] = self._new_map().fit(X[drawn])
         width = self._maps[p].width
@@ -294,7 +292,7 @@ class CKDTForest(BlockClassifier):
             mine = np.ascontiguousarray(F[t % POOLS][:, self._columns[t]])
             self._trees.begin(t, mine)
             self._trees.learn(t, mine, y, w)
-            self._guards[t] = ADWIN()
+            self._guards[t] = GUARD.new_rows(1)[0]
             self._accuracy[t] = 0.5
 
     # -- what it is ---------------------------------------------------------------------------------------------------
@@ -302,25 +300,24 @@ class CKDTForest(BlockClassifier):
     @property
     def n_builds(self) -> int:
         """How often half of the landmarks were drawn: twice in the beginning, then once at a drift."""
-        return int(self._marks[BUILDS]) if self._started else 0
+        return int(self._marks[MARK_BUILDS]) if self._started else 0
 
     @property
     def n_restarts(self) -> int:
         """How often a member began anew because its errors had risen."""
-        return int(self._marks[RESTARTS]) if self._started else 0
+        return int(self._marks[MARK_RESTARTS]) if self._started else 0
 
     @property
     def n_leaves(self) -> list[int]:
         """Leaves of each tree."""
-        return [self._trees.n_leaves(t) if self._started else 1 for t in range(self.size)]
+        return self._trees.n_leaves.tolist() if self._started else [1] * self.size
 
     # -- state --------------------------------------------------------------------------------------------------------
 
     def _tables(self) -> State:
         tables: State = {
             "marks": self._marks, "seen": self._seen, "accuracy": self._accuracy, "errors": self._errors,
-            "failing": self._failing, "columns": self._columns,
-            "guards": np.concatenate([guard.state()["table"] for guard in self._guards]),
+            "failing": self._failing, "columns": self._columns, "guards": self._guards,
         }  # fmt: skip
         tables |= prefixed("drift", self._detector.state()) | prefixed("recent", self._recent.state())
         tables |= prefixed("trees", self._trees.tables())
@@ -328,30 +325,32 @@ class CKDTForest(BlockClassifier):
             tables |= prefixed(f"map{p}", features.state())
         return tables
 
-    def _become(self, tables: State, schema: Schema) -> None:
-        self._start(schema)
-        self._marks = sound(tables, "marks", (_MARKS,), np.int64, least=0)
-        self._seen = sound(tables, "seen", (None,), least=0)
-        self._accuracy = sound(tables, "accuracy", (self.size,), least=0)
-        self._errors = sound(tables, "errors", (2,), least=0)
-        self._failing = sound(tables, "failing", (self.size,), np.int64, least=0, below=2)
-        for t, guard in enumerate(self._guards):
-            guard.restore({"table": sound(tables, "guards", (self.size, None))[t : t + 1].copy()})
-        self._detector.restore(under("drift", tables))
-        self._recent.restore(under("recent", tables))
-        self._refuse_others("detector", *self._detector.layout)
-        self._refuse_others("window", *self._recent.layout)
-        if (self._recent.labels >= len(self._seen)).any():
+    def _adopt(self, tables: State, schema: Schema) -> None:
+        made = type(self)(**self.get_params(deep=False))  # beside, so that a state that is refused changes nothing
+        made._start(schema)
+        made._marks = sound(tables, "marks", (MARKS,), np.int64, least=0)
+        made._seen = sound(tables, "seen", (None,), least=0)
+        made._accuracy = sound(tables, "accuracy", (self.size,), least=0)
+        made._errors = sound(tables, "errors", (2,), least=0)
+        made._failing = sound(tables, "failing", (self.size,), np.int64, least=0, below=2)
+        made._guards = sound_guards(tables, "guards", self.size)
+        made._detector.restore(under("drift", tables))
+        made._recent.restore(under("recent", tables))
+        made._records.refuse_others("detector", *made._detector.layout)
+        made._records.refuse_others("window", *made._recent.layout)
+        if (made._recent.labels >= len(made._seen)).any():
             raise ValueError("its table 'recent.labels' holds classes that were never seen")
-        self._trees.adopt(under("trees", tables))
+        made._trees.adopt(under("trees", tables))
         states = [state for p in range(POOLS) if (state := under(f"map{p}", tables))]
-        if len(states) != sum(len(self._recent) >= ripe for ripe in self._ripe):
+        if len(states) != sum(len(made._recent) >= ripe for ripe in self._ripe):
             raise ValueError("it lacks landmarks, or the tensors that they come from")
         for state in states:
-            self._maps.append(self._new_map())
-            self._maps[-1].restore(state)
-            self._refuse_others("map", *self._maps[-1].layout)
-        width = min((m.width for m in self._maps), default=0)
-        self._columns = sound(tables, "columns", (self.size, None), np.int64, least=0, below=max(1, width))
-        if any(self._trees.n_features(t) != self._columns.shape[1] for t in self._members()):
+            made._maps.append(self._new_map())
+            made._maps[-1].restore(state)
+            made._records.refuse_others("map", *made._maps[-1].layout)
+        width = min((m.width for m in made._maps), default=0)
+        made._columns = sound(tables, "columns", (self.size, None), np.int64, least=0, below=max(1, width))
+        if (made._trees.n_features[made._members()] != made._columns.shape[1]).any():
             raise ValueError("its trees are not on the features of its landmarks")
+        for name in _PARTS:
+            setattr(self, name, getattr(made, name))

@@ -10,7 +10,8 @@ from thalweg.core.tables import sound
 from thalweg.learners.tensors.lrtd import leading, mean_squares
 from thalweg.learners.tensors.maps import one_array
 from thalweg.learners.tensors.tucker import CoreMap, core_shape, unit_columns
-from thalweg.tensors.forms import CPTensors, Floats, Tensors, flatten, fold
+from thalweg.tensors.bases import flatten, fold
+from thalweg.tensors.forms import CPTensors, Floats, Tensors
 
 ROUNDS = 3
 """Of coefficients and errors for each tensor."""
@@ -22,9 +23,9 @@ class LRTCRMap(CoreMap):
 
     For each tensor, three times: R_k, the ridge coefficients of the flattening of X - E on L_k; E, the soft threshold
     of X less the average over the modes of L_k R_kᵀ; ridge and threshold 1 / sqrt(longest mode). Then A_k += R_kᵀ R_k,
-    B_k += (X - E)_(k) R_k, and one pass over the columns of L_k. rank: columns of L_k, fewer where the core would have
-    more than 4,096 values. An array counts with mean square 1, a CP tensor with norm 1; that has no error E and stays
-    factors. The core is X along the orthonormalised L_k. L_k begins as the first eigenvectors of the first tensors.
+    B_k += (X - E)_(k) R_k, and one pass over the columns of L_k. An array counts with mean square 1, a CP tensor with
+    norm 1; that has no error E and stays factors. The core is X along the orthonormalised L_k. L_k begins as the first
+    eigenvectors of the first tensors.
 
     P. Li et al., "Online robust low-rank tensor modeling for streaming data analysis", 2019.
 
@@ -33,10 +34,8 @@ class LRTCRMap(CoreMap):
     (100, 48)
     """
 
-    __slots__ = ("_L", "_coefficients", "_products")
-
-    def __init__(self, *, rank: int = 4) -> None:
-        super().__init__(rank=rank)
+    def _prepare(self) -> None:
+        super()._prepare()
         self._L: list[Floats] = []
         self._coefficients: list[Floats] = []
         self._products: list[Floats] = []

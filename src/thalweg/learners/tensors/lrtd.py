@@ -4,13 +4,14 @@ from typing import final
 
 import numpy as np
 
-from thalweg.core.params import number, whole
+from thalweg.core import fields
 from thalweg.core.protocols import State
 from thalweg.core.tables import sound
 from thalweg.learners.tensors.maps import one_array
 from thalweg.learners.tensors.opor import positive
 from thalweg.learners.tensors.tucker import CoreMap, core_shape, unit_columns
-from thalweg.tensors.forms import CPTensors, Floats, Tensors, flatten
+from thalweg.tensors.bases import flatten
+from thalweg.tensors.forms import CPTensors, Floats, Tensors
 
 LARGEST_VALUE = 1e100
 """Of an array that is squared and averaged."""
@@ -20,9 +21,9 @@ LARGEST_VALUE = 1e100
 class LRTDMap(CoreMap):
     """A truncated Tucker decomposition with factors that all tensors share; features: the core.
 
-    For each mode C ← (1 - rate) C + rate · X X' of the flattening of each tensor; the directions are the first
-    eigenvectors of C, found again every ``refresh`` tensors, their largest entry positive. rank: directions in each
-    mode, fewer where the core would have more than 4,096 values. CP tensors count with norm 1, and stay factors.
+    For each mode C ← (1 - rate) C + rate · X Xᵀ of the flattening of each tensor; the directions are the first
+    eigenvectors of C, found again every ``refresh`` tensors, their largest entry positive. CP tensors count with
+    norm 1, and stay factors.
 
     X. Guo et al., low-rank tensor decomposition with shared factors, 2017.
 
@@ -31,13 +32,11 @@ class LRTDMap(CoreMap):
     (100, 48)
     """
 
-    __slots__ = ("_squares", "rate", "refresh")
+    rate: float = fields.number(default=0.01, doc="Weight of a new tensor in C.", above=0, most=1)
+    refresh: int = fields.whole(default=50, doc="Tensors after which the directions are found again.", least=1)
 
-    def __init__(self, *, rank: int = 4, rate: float = 0.01, refresh: int = 50) -> None:
-        number("rate", rate, above=0, most=1)
-        whole("refresh", refresh, least=1)
-        super().__init__(rank=rank)
-        self.rate, self.refresh = rate, refresh
+    def _prepare(self) -> None:
+        super()._prepare()
         self._squares: list[Floats] = []
 
     def _begin(self, X: Tensors) -> None:

@@ -8,6 +8,7 @@ from typing import Any, Self, final
 import numpy as np
 from numpy.typing import NDArray
 
+from thalweg.core import fields
 from thalweg.core.fields import Parametrised
 from thalweg.core.params import whole
 from thalweg.core.protocols import State
@@ -35,8 +36,6 @@ class TensorMap(Parametrised, ABC):
 
     What a tensor gives depends on the tensors learned before it, never on the chunks they came in, to the last bit.
     """
-
-    __slots__ = ()
 
     @abstractmethod
     def fit(self, tensors: Any) -> Self:
@@ -67,10 +66,10 @@ class TensorMap(Parametrised, ABC):
         """Let a chunk in, or say what is wrong with it; nothing changes."""
 
     @abstractmethod
-    def play(self, X: Tensors, events: Ints, F: Floats) -> None:
-        """Carry out events in order: e ≥ 0 writes the features of tensor e to F[e], ~e learns tensor e.
+    def play(self, X: Tensors, events: Ints) -> Floats:
+        """Carry out events in order: e ≥ 0 gives the features of tensor e in row e, ~e learns tensor e.
 
-        X: tensors that were let in.
+        X: tensors that were let in. The rows of tensors that were not asked for are zeros.
         """
 
     @abstractmethod
@@ -84,23 +83,19 @@ class TensorMap(Parametrised, ABC):
     def transform(self, X: Any) -> Floats:
         """Give the features of tensors, one row for each. Changes nothing."""
         found = self.tensors(X)
-        F = np.zeros((len(found), self.width))
-        self.play(found, np.arange(len(found)), F)
-        return F
+        return self.play(found, np.arange(len(found)))
 
     def learn(self, X: Any) -> Self:
         """Follow these tensors, one after another."""
         found = self.tensors(X)
-        self.play(found, ~np.arange(len(found)), np.zeros((0, 0)))
+        self.play(found, ~np.arange(len(found)))
         return self
 
 
 class FittedMap(TensorMap):
     """A map of tensors of one shape and one form, fixed by ``fit``, worked on one by one."""
 
-    __slots__ = ("_form", "_shape")
-
-    def __init__(self) -> None:
+    def _prepare(self) -> None:
         self._shape: tuple[int, ...] = ()
         self._form = ""
 
@@ -164,8 +159,9 @@ class FittedMap(TensorMap):
         if not self._form:
             raise ValueError("tensors are not known yet: call fit with some tensors first")
 
-    def play(self, X: Tensors, events: Ints, F: Floats) -> None:
-        """Carry out events in order: e ≥ 0 writes the features of tensor e to F[e], ~e learns tensor e."""
+    def play(self, X: Tensors, events: Ints) -> Floats:
+        """Carry out events in order: e ≥ 0 gives the features of tensor e in row e, ~e learns tensor e."""
+        F = np.zeros((len(X), self.width))
         with np.errstate(over="ignore", invalid="ignore"):  # a tensor of huge values
             for e in events.tolist():
                 if e >= 0:
@@ -175,6 +171,7 @@ class FittedMap(TensorMap):
         rows = events[events >= 0]
         if not np.isfinite(F).all():
             F[rows] = np.clip(np.nan_to_num(F[rows], nan=0.0), -LARGEST, LARGEST)
+        return F
 
     def state(self) -> State:
         """Copy out all that the map knows, as named arrays."""
@@ -232,10 +229,9 @@ class Vectors:
         """Give tensor i as a vector."""
         if not isinstance(X, CPTensors):
             return one_array(X, i).reshape(-1)
-        routine: Any = jit.heaviest_first
         order = np.empty(X.rank, dtype=np.int64)
         columns = X.columns[i]
-        routine(np.ascontiguousarray(X.weights[i]), columns, np.empty(X.rank), order)
+        jit.heaviest_first(np.ascontiguousarray(X.weights[i]), columns, np.empty(X.rank), order)
         parts = []
         for k, size in enumerate(self.shape):
             part = np.zeros((self.rank, size))
@@ -268,19 +264,15 @@ def vectors_of(X: Tensors) -> Vectors:
 class FlatMap(FittedMap):
     """The values of a tensor themselves; of CP tensors the entries of the factors, heaviest columns first.
 
-    most: features; of more values as many are chosen at random. seed: for the choice.
-
     >>> FlatMap(most=10).fit(np.zeros((1, 8, 8))).transform(np.ones((2, 8, 8))).shape
     (2, 10)
     """
 
-    __slots__ = ("_chosen", "_vectors", "most", "seed")
+    most: int = fields.whole(default=256, doc="Features; of more values as many are chosen at random.", least=1)
+    seed: int = fields.whole(default=1, doc="For the choice.", least=0)
 
-    def __init__(self, *, most: int = 256, seed: int = 1) -> None:
-        whole("most", most, least=1)
-        whole("seed", seed, least=0)
-        super().__init__()
-        self.most, self.seed = most, seed
+    def _prepare(self) -> None:
+        super()._prepare()
         self._vectors, self._chosen = Vectors((), 0), np.zeros(0, dtype=np.int64)
 
     def _begin(self, X: Tensors) -> None:

@@ -1,11 +1,11 @@
 """Online principal components of tensors written out as vectors, by projected gradient descent."""
 
 import math
-from typing import Any, final
+from typing import final
 
 import numpy as np
 
-from thalweg.core.params import whole
+from thalweg.core import fields
 from thalweg.core.protocols import State
 from thalweg.core.tables import sound
 from thalweg.learners.tensors import maps_jit as jit
@@ -19,8 +19,8 @@ class OPORMap(FittedMap):
 
     A matrix M with eigenvalues in [0, 1] and trace k stands for the directions. With every vector x of length 1 it
     becomes M + eta x xᵀ, and its eigenvalues are shifted and clipped back, eta = sqrt(k (n - k) / (n t)). M is kept as
-    one number for most directions and a small matrix for at most 3k others. k: at most half of the values of a tensor.
-    refresh: tensors after which the features follow M; then the largest entry of each direction is positive.
+    one number for most directions and a small matrix for at most 3k others. The
+    largest entry of each direction is positive.
 
     CP tensors have no vector of values: the entries of their factors stand for it, heaviest columns first.
 
@@ -32,13 +32,11 @@ class OPORMap(FittedMap):
     [[2.0]]
     """
 
-    __slots__ = ("_basis", "_bulk", "_count", "_rows", "_small", "_vectors", "k", "refresh")
+    k: int = fields.whole(default=20, doc="Directions; at most half of the values of a tensor.", least=1)
+    refresh: int = fields.whole(default=50, doc="Tensors after which the features follow M.", least=1)
 
-    def __init__(self, *, k: int = 20, refresh: int = 50) -> None:
-        whole("k", k, least=1)
-        whole("refresh", refresh, least=1)
-        super().__init__()
-        self.k, self.refresh = k, refresh
+    def _prepare(self) -> None:
+        super()._prepare()
         self._vectors, self._count, self._bulk = Vectors((), 0), 0, 0.0
         self._rows = self._small = self._basis = np.zeros((0, 0))
 
@@ -61,9 +59,8 @@ class OPORMap(FittedMap):
         return tuple(f"direction {c}" for c in range(len(self._basis)))
 
     def _features(self, X: Tensors, i: int) -> Floats:
-        routine: Any = jit.along_rows
         out = np.empty(len(self._basis))
-        routine(self._basis, np.ascontiguousarray(self._vectors.of(X, i)), out)
+        jit.along_rows(self._basis, np.ascontiguousarray(self._vectors.of(X, i)), out)
         return out
 
     def _follow(self, X: Tensors, i: int) -> None:
@@ -79,9 +76,8 @@ class OPORMap(FittedMap):
     def _step(self, x: Floats) -> None:
         """M + eta x xᵀ, brought back to eigenvalues in [0, 1] that add up to k."""
         n, k, m = len(x), self._width, len(self._rows)
-        split: Any = jit.split_off
         along = np.empty(m)
-        length = split(self._rows, x, along)  # x is now the rest
+        length = jit.split_off(self._rows, x, along)  # x is now the rest
         if length > 1e-10 and m < n:
             self._rows = np.concatenate([self._rows, x[None] / length])
             along = np.append(along, length)
@@ -90,8 +86,7 @@ class OPORMap(FittedMap):
             self._small, m = grown, m + 1
         eta = math.sqrt(k * (n - k) / (n * self._count))
         values, V = np.linalg.eigh(self._small + eta * np.outer(along, along))
-        routine: Any = jit.common_shift
-        shift = routine(values, self._bulk, float(n - m), float(k))
+        shift = jit.common_shift(values, self._bulk, float(n - m), float(k))
         values = np.clip(values - shift, 0.0, 1.0)
         self._bulk = min(max(self._bulk - shift, 0.0), 1.0)
         if m < 3 * k:
@@ -139,7 +134,6 @@ def positive(rows: Floats) -> Floats:
 
 def _mixed(V: Floats, rows: Floats) -> Floats:
     """Give Vᵀ · rows."""
-    routine: Any = jit.mix_rows
     out = np.zeros((V.shape[1], rows.shape[1]))
-    routine(np.ascontiguousarray(V.T), rows, out)
+    jit.mix_rows(np.ascontiguousarray(V.T), rows, out)
     return out

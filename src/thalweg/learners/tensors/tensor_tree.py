@@ -1,274 +1,411 @@
-"""A tree on features of tensors, built anew from the latest tensors when they change."""
+"""A tree on features of tensors, built again from the latest tensors when they change."""
 
-from abc import abstractmethod
-from typing import Any
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, NamedTuple, Protocol, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from thalweg.core import params
+from thalweg.core import fields, params
 from thalweg.core.classifier import Floats, Ints
+from thalweg.core.door import Rows
 from thalweg.core.protocols import State
 from thalweg.core.schema import Schema
 from thalweg.core.tables import prefixed, sound, under
-from thalweg.detectors.adwin import ADWIN
+from thalweg.detectors import tensor_drift_jit
 from thalweg.detectors.tensor_drift import TensorDriftDetector
 from thalweg.learners.tensors.buffer import TensorBuffer
-from thalweg.learners.tensors.by_blocks import NOTHING, WEIGHTLESS, BlockClassifier, shares
-from thalweg.learners.tensors.mapped import MappedTree
+from thalweg.learners.tensors.guards import GUARD, GUARD_RULES, sound_guards
 from thalweg.learners.tensors.maps import TensorMap
-from thalweg.learners.trees.binned import BinnedTrees
-from thalweg.learners.trees.binned import check as check_tree
-from thalweg.tensors.forms import Shape, Tensors, check_shape
+from thalweg.learners.tensors.records import LARGEST, Records
+from thalweg.learners.trees.binned import BinnedTreeParams, BinnedTrees
+from thalweg.tensors.forms import Shape, Tensors, refuse_shape
 
 PRESETS: dict[str, dict[str, Any]] = {
     "default": {
         "bound": "lcb", "leaf": "adaptive", "rule": "cusum", "error_guard": True, "replace": "better",
-        "features": "auto", "rank": "energy", "append_norm": True,
+        "similarity": "auto", "rank": "energy", "append_norm": True,
     },
     "paper": {
         "bound": "mcdiarmid", "leaf": "majority", "rule": "paper", "error_guard": False, "replace": "now",
-        "features": "kernel", "rank": "numerical", "append_norm": False,
+        "similarity": "kernel", "rank": "numerical", "append_norm": False,
     },
 }  # fmt: skip
-LEARNED, CALM, REFILLING, BUILDS, BORN, WINS, LOSSES = range(7)
-_MARKS = 7
+MARK_LEARNED, MARK_CALM, MARK_REFILLING, MARK_BUILDS, MARK_BORN, MARK_WINS, MARK_LOSSES, MARKS = range(8)
+"""Places in ``marks``: tensors learned; those since the last alarm; is the buffer being filled for a new tree? trees
+built; tensors learned when the tree on trial was built; tensors on which only the old or only the new one was wrong."""
 LONGEST_TRIAL = 2_000
 """After so many tensors a new tree that has not shown itself better is given up."""
+BLOCK = 256
+"""At most this many events are worked on together. It changes nothing but the time."""
+NO_CODES, NO_WEIGHTS = np.zeros(0, dtype=np.int64), np.zeros(0)
+"""Labels and weights of tensors that are only predicted."""
+_PREDICT, _BOTH = np.array([0]), np.array([0, -1])
 
 
-class TensorTree(BlockClassifier):
-    """What CKDT and the learners it is compared with share; they differ in how a tensor becomes features.
+class Block(NamedTuple):
+    """Some tensors in order: each is predicted, and then learned if it is to be learned."""
+
+    tensors: Tensors
+    y: Ints
+    """Their codes; empty where none is learned. So are their weights."""
+    w: Floats
+    learned: NDArray[np.bool_]
+    """Which of them are to be learned."""
+    proba: Floats
+    """Room for the probabilities of the classes, zeros at first."""
+
+
+def blocks(records: Records, X: Rows, y: Ints, w: Floats, events: Ints, out: Floats) -> Iterator[Block]:
+    """Cut the events of ``Classifier._play`` into blocks; what ``proba`` of a block holds afterwards is written to out.
+
+    A row that is predicted now and learned later is there twice: it is predicted again right before.
+    """
+    for first in range(0, len(events), BLOCK):
+        part = events[first : first + BLOCK]
+        learns = part < 0
+        row = np.where(learns, ~part, part)
+        follows = np.zeros(len(part), dtype=np.bool_)  # learned right after it was predicted
+        follows[1:] = learns[1:] & (part[:-1] == row[1:])
+        rows, place = row[~follows], np.cumsum(~follows) - 1
+        learned = np.zeros(len(rows), dtype=np.bool_)
+        learned[place[learns]] = True
+        codes, weights = (y[rows], w[rows]) if learned.any() else (NO_CODES, NO_WEIGHTS)
+        if isinstance(X, np.ndarray) and records.form == "dense":
+            tensors: Tensors = np.clip(X[rows], -LARGEST, LARGEST).reshape(len(rows), *records.shape)
+        else:
+            tensors = records.tensors(X[rows])
+        proba = np.zeros((len(rows), out.shape[1]))
+        yield Block(tensors, codes, weights, learned, proba)
+        asked = place[~learns]
+        if len(asked):
+            out[rows[asked]] = proba[asked]
+
+
+def shares(weights: Floats) -> Floats:
+    """Give the share of each class by its weight; all the same while there is none.
+
+    >>> shares(np.array([1.0, 3.0])).tolist(), shares(np.zeros(2)).tolist()
+    ([0.25, 0.75], [0.5, 0.5])
+    """
+    total = float(weights.sum())
+    return weights / total if total > 0.0 else np.full(len(weights), 1.0 / max(1, len(weights)))
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How a tensor tree is built and replaced: parameters of a learner, with its preset's words for None."""
+
+    window: int
+    min_rebuild: int
+    max_buffer: int
+    rule: Literal["cusum", "paper"]
+    error_guard: bool
+    replace: Literal["better", "now"]
+    seed: int
+    tree: dict[str, Any]
+    """Parameters of ``BinnedTrees``."""
+
+
+class Maps(Protocol):
+    """How a tree comes to the map from tensors to features."""
+
+    def new(self) -> TensorMap:
+        """Make a map that is not fitted."""
+
+    def fit(self, features: TensorMap, kept: TensorBuffer, builds: int) -> State:
+        """Fit a new map to the tensors that were kept; give notes on them, to be found in the model."""
+
+    def refuse(self, notes: State, records: Records, classes: int) -> None:
+        """Refuse notes that ``fit`` could not have given."""
+
+
+@final
+class MappedTree:
+    """A fitted map from tensors to features, a tree on the features, and notes on what the map was fitted to."""
+
+    __slots__ = ("map", "notes", "trees")
+
+    def __init__(self, features: TensorMap, trees: BinnedTrees, notes: State) -> None:
+        self.map, self.trees, self.notes = features, trees, notes
+
+    def begin(self, kept: TensorBuffer) -> None:
+        """Begin the tree with the tensors kept: their features give the cut points, then they are learned."""
+        F = self.features(kept.tensors, np.zeros(len(kept), dtype=np.bool_))
+        self.trees.begin(0, F)
+        self.trees.learn(0, F, kept.labels, kept.weights)
+
+    def features(self, X: Tensors, learned: Any) -> Floats:
+        """Give the features of each tensor; let the map learn it then, where it is to be learned."""
+        each = np.arange(len(X))
+        order = np.stack([each, ~each], axis=1).reshape(-1)
+        return self.map.play(X, order[np.repeat(learned, 2) | (order >= 0)])
+
+    def tables(self) -> State:
+        """Give all tables."""
+        return prefixed("map", self.map.state()) | prefixed("tree", self.trees.tables()) | prefixed("notes", self.notes)
+
+    def adopt(self, tables: State) -> None:
+        """Continue from what ``tables`` gave; a tree on other features than those of the map is refused."""
+        self.map.restore(under("map", tables))
+        self.trees.adopt(under("tree", tables))
+        self.notes = under("notes", tables)
+        if not self.map.fitted or self.trees.n_features[0] != self.map.width:
+            raise ValueError("its tree is not on the features of its map")
+
+
+@final
+class TensorTree:
+    """A tree on features of tensors, the detectors that watch it, and the tensors that the next one is built from.
 
     The first ``window`` tensors are kept; the most frequent class answers meanwhile. Then the features are fixed, and a
     tree learns the kept tensors. A detector watches the tensors that are learned, and another, with ``error_guard``,
     the errors. From the first alarm on tensors are kept again; an alarm that ends for ``window`` tensors lets them go.
-    At a drift, as soon as ``min_rebuild`` are kept, features and tree are built anew from them. With ``replace``
-    "better" the old tree answers until the new one has been right so much more often where they differ that chance
-    would hardly do it (three standard deviations); with "now" the new one takes over at once.
-
-    window, min_rebuild, max_buffer: tensors. bound, delta, grace_period, tau, leaf, max_leaves: of the tree, see
-    McDiarmidTree. rule: of the drift detector, "cusum" or "paper", see TensorDriftDetector. error_guard: is a rise of
-    the error a drift, too? preset: what is None among bound, leaf, rule, error_guard and replace is "lcb", "adaptive",
-    "cusum", True and "better" by "default"; "mcdiarmid", "majority", "paper", False and "now" by "paper", which is as
-    published, and rarely splits.
-    shape: None: tensors come as arrays (n, N1, …, NL), CPTensors or SparseTensors; else rows are reshaped to it, one
-    size may be -1. seed: of all draws.
+    At a drift, as soon as ``min_rebuild`` are kept, features and tree are built again from them (Krawczyk 2021,
+    Algorithm 1). With ``replace`` "better" the old tree answers until the new one has been right so much more often
+    where they differ that chance would hardly do it (three standard deviations); with "now" the new one takes over at
+    once.
     """
 
-    sparse = True
-    bounded = True
+    __slots__ = ("_maps", "_plan", "buffer", "detector", "guard", "marks", "model", "seen", "trial")
 
-    __slots__ = ()
-
-    def __init__(
-        self,
-        *,
-        preset: str = "default",
-        window: int = 100,
-        bound: str | None = None,
-        delta: float = 0.05,
-        grace_period: float = 50,
-        tau: float | None = None,
-        leaf: str | None = None,
-        max_leaves: int = 256,
-        rule: str | None = None,
-        error_guard: bool | None = None,
-        replace: str | None = None,
-        min_rebuild: int = 50,
-        max_buffer: int = 500,
-        shape: Shape | None = None,
-        seed: int = 1,
-    ) -> None:
-        params.choice("preset", preset, tuple(PRESETS))
-        self.preset, self.bound, self.leaf, self.rule, self.error_guard = preset, bound, leaf, rule, error_guard
-        self.replace = replace
-        bound, leaf, rule, guard = map(self._chosen, ("bound", "leaf", "rule", "error_guard"))
-        params.whole("window", window, least=2, most=1_000_000)
-        params.whole("min_rebuild", min_rebuild, least=2, most=1_000_000)
-        params.whole("max_buffer", max_buffer, least=max(window, min_rebuild), most=1_000_000)
-        check_tree(bound=bound, delta=delta, grace_period=grace_period, tau=tau, leaf=leaf, max_leaves=max_leaves,
-                   max_depth=20, bins=32)  # fmt: skip
-        params.choice("rule", rule, ("cusum", "paper"))
-        params.flag("error_guard", guard)
-        params.choice("replace", self._chosen("replace"), ("better", "now"))
-        params.whole("seed", seed, least=0)
-        self.window, self.min_rebuild, self.max_buffer = window, min_rebuild, max_buffer
-        self.delta, self.grace_period, self.tau, self.max_leaves = delta, grace_period, tau, max_leaves
-        check_shape(shape)
-        self.shape, self.seed = shape, seed
-
-    def _chosen(self, name: str) -> Any:
-        """A parameter, or where it is None what the preset says."""
-        value = getattr(self, name)
-        return PRESETS[self.preset][name] if value is None else value
-
-    # -- what a learner writes ----------------------------------------------------------------------------------------
-
-    @abstractmethod
-    def _new_map(self) -> TensorMap:
-        """Make the map from tensors to features, not fitted."""
-
-    def _fit(self, features: TensorMap, kept: TensorBuffer) -> State:
-        """Fit a new map to the tensors that were kept; give notes on them, to be found in the model."""
-        features.fit(kept.tensors)
-        return {}
+    def __init__(self, plan: Plan, maps: Maps) -> None:
+        self._plan, self._maps = plan, maps
+        self.model: MappedTree | None = None
+        self.trial: MappedTree | None = None
+        self.detector = TensorDriftDetector(rule=plan.rule, window=plan.window, seed=plan.seed)
+        self.guard = GUARD.new_rows(1)
+        self.buffer = TensorBuffer(plan.max_buffer)
+        self.marks = np.zeros(MARKS, dtype=np.int64)
+        self.seen = np.zeros(0)
+        """The weight of each class so far."""
 
     # -- the stream ---------------------------------------------------------------------------------------------------
 
-    def _start(self, schema: Schema) -> None:
-        self._begin(schema)
-        self._model: MappedTree | None = None
-        self._trial: MappedTree | None = None
-        self._detector = TensorDriftDetector(rule=self._chosen("rule"), window=self.window, seed=self.seed)
-        self._guard = ADWIN()
-        self._buffer = TensorBuffer(self.max_buffer)
-        self._marks = np.zeros(_MARKS, dtype=np.int64)
-        self._seen = np.zeros(0)
-
-    def _tau(self) -> float | None:
-        return self.tau
-
-    def _new_trees(self) -> BinnedTrees:
-        return BinnedTrees(
-            bound=self._chosen("bound"), delta=self.delta, grace_period=self.grace_period, tau=self._tau(),
-            leaf=self._chosen("leaf"), max_leaves=self.max_leaves,
-        )  # fmt: skip
-
-    def _play_block(self, X: Tensors, y: Ints, w: Floats, learned: NDArray[np.bool_], said: Floats, known: int) -> int:
+    def play(self, block: Block, known: int) -> int:
         """Predict each tensor; learn it right then if it is to be learned. Gives how many classes are known then."""
+        X, y, w, learned, proba = block
         if not learned.any():
-            self._answer(X, said, known)
+            self._answer(X, proba, known)
             return known
+        self.seen = np.pad(self.seen, (0, max(0, proba.shape[1] - len(self.seen))))
         looks: dict[MappedTree, tuple[int, Floats]] = {}  # by model: from where on it has seen the block, and how
-        other = np.zeros((1, said.shape[1]))
+        other = np.zeros((1, proba.shape[1]))
         for i in range(len(X)):
             here = slice(i, i + 1)
-            label, weight = (y[here], w[here]) if learned[i] else (NOTHING, WEIGHTLESS)
-            if self._model is None:
-                said[i, :known] = shares(self._seen[:known])
-            for model, answer in ((self._model, said[here]), (self._trial if learned[i] else None, other)):
+            label, weight, events = (y[here], w[here], _BOTH) if learned[i] else (NO_CODES, NO_WEIGHTS, _PREDICT)
+            if self.model is None:
+                proba[i, :known] = shares(self.seen[:known])
+            for model, answer in ((self.model, proba[here]), (self.trial if learned[i] else None, other)):
                 if model is not None:
                     if model not in looks:
                         looks[model] = i, model.features(X[i:], learned[i:])
                     first, F = looks[model]
-                    model.step(F[i - first : i - first + 1], label, weight, answer, known)
+                    model.trees.play(F[i - first : i - first + 1], label, weight, events, answer, known)
             if learned[i]:
                 known = max(known, int(y[i]) + 1)
-                self._seen[y[i]] += w[i]
-                self._marks[LEARNED] += 1
-                wrong = int(said[i].argmax()) != y[i]
-                if self._trial is not None:
+                self.seen[y[i]] += w[i]
+                self.marks[MARK_LEARNED] += 1
+                wrong = int(proba[i].argmax()) != y[i]
+                if self.trial is not None:
                     self._compare(wrong, int(other.argmax()) != y[i])
                 if self._watch(X[here], int(y[i]), float(w[i]), wrong):
                     self._build()
         return known
 
-    def _answer(self, X: Tensors, said: Floats, known: int) -> None:
+    def _answer(self, X: Tensors, proba: Floats, known: int) -> None:
         """Predict tensors; nothing changes."""
-        if self._model is None:
-            said[:, :known] = shares(self._seen[:known])
+        if self.model is None:
+            seen = np.pad(self.seen, (0, max(0, known - len(self.seen))))
+            proba[:, :known] = shares(seen[:known])
         else:
-            F = self._model.features(X, np.zeros(len(X), dtype=np.bool_))
-            self._model.trees.play(F, NOTHING, WEIGHTLESS, np.arange(len(F)), said, known)
+            F = self.model.features(X, np.zeros(len(X), dtype=np.bool_))
+            self.model.trees.play(F, NO_CODES, NO_WEIGHTS, np.arange(len(F)), proba, known)
 
     def _watch(self, tensor: Tensors, label: int, weight: float, wrong: bool) -> bool:
-        """Look at a tensor that has been learned. Is it time to build anew?"""
-        marks, level, none_yet = self._marks, 0, self._model is None
-        if not none_yet and not marks[REFILLING]:
-            level = int(self._detector.update(tensor)[0])
-            if self._chosen("error_guard") and self._guard.update(float(wrong)):
+        """Look at a tensor that has been learned. Is it time to build again?"""
+        marks, level, none_yet = self.marks, 0, self.model is None
+        if not none_yet and not marks[MARK_REFILLING]:
+            level = int(self.detector.take(tensor)[0])
+            if self._plan.error_guard and tensor_drift_jit.watch_errors(self.guard, 0, float(wrong), GUARD_RULES):
                 level = 2
-            marks[REFILLING] = level == 2
-            marks[CALM] = 0 if level else marks[CALM] + 1
-            if marks[CALM] >= self.window:
-                self._buffer.clear()
-        if none_yet or marks[REFILLING] or level or len(self._buffer):
-            self._buffer.add(tensor, label, weight, int(marks[LEARNED]))
-        filling = none_yet or bool(marks[REFILLING])
-        return filling and len(self._buffer) >= (self.window if none_yet else self.min_rebuild)
+            marks[MARK_REFILLING] = level == 2
+            marks[MARK_CALM] = 0 if level else marks[MARK_CALM] + 1
+            if marks[MARK_CALM] >= self._plan.window:
+                self.buffer.clear()
+        if none_yet or marks[MARK_REFILLING] or level or self.buffer.records:
+            self.buffer.add(tensor, label, weight, int(marks[MARK_LEARNED]))
+        filling = none_yet or bool(marks[MARK_REFILLING])
+        return filling and len(self.buffer) >= (self._plan.window if none_yet else self._plan.min_rebuild)
 
     def _build(self) -> None:
         """Take the tensors kept, and build features and tree from them."""
-        kept, features = self._buffer, self._new_map()
-        model = MappedTree(features, self._new_trees(), self._fit(features, kept))
+        kept, features = self.buffer, self._maps.new()
+        model = MappedTree(features, self._new_trees(), self._maps.fit(features, kept, int(self.marks[MARK_BUILDS])))
         model.begin(kept)
-        self._detector.reference(kept.tensors)
-        self._guard = ADWIN()
-        self._marks[BUILDS] += 1
-        self._marks[[CALM, REFILLING, WINS, LOSSES]] = 0
+        self.detector.reference(kept.tensors)
+        self.guard = GUARD.new_rows(1)
+        self.marks[MARK_BUILDS] += 1
+        self.marks[[MARK_CALM, MARK_REFILLING, MARK_WINS, MARK_LOSSES]] = 0
         kept.clear()
-        if self._model is None or self._chosen("replace") == "now":
-            self._model = model
+        if self.model is None or self._plan.replace == "now":
+            self.model = model
         else:
-            self._trial = model
-            self._marks[BORN] = self._marks[LEARNED]
+            self.trial = model
+            self.marks[MARK_BORN] = self.marks[MARK_LEARNED]
+
+    def _new_trees(self) -> BinnedTrees:
+        return BinnedTrees(**self._plan.tree)
 
     def _compare(self, old_wrong: bool, new_wrong: bool) -> None:
-        """Count where only one of two trees is wrong; take the new one, or give it up, when that says enough."""
-        marks = self._marks
-        marks[WINS] += old_wrong and not new_wrong
-        marks[LOSSES] += new_wrong and not old_wrong
-        ahead, differ = int(marks[WINS] - marks[LOSSES]), int(marks[WINS] + marks[LOSSES])
+        """Count where only one of two trees is wrong; take the new one, or give it up, when that says enough.
+
+        Of n tensors on which only one is wrong, a tree no better than the other wins n / 2 with variance n / 4: the new
+        one is better if wins - losses > 3 √n.
+        """
+        marks = self.marks
+        marks[MARK_WINS] += old_wrong and not new_wrong
+        marks[MARK_LOSSES] += new_wrong and not old_wrong
+        ahead, differ = int(marks[MARK_WINS] - marks[MARK_LOSSES]), int(marks[MARK_WINS] + marks[MARK_LOSSES])
         if ahead > 0 and ahead * ahead > 9 * differ:
-            self._model, self._trial = self._trial, None
-        elif marks[LEARNED] - marks[BORN] >= LONGEST_TRIAL:
-            self._trial = None
-
-    # -- what it is ---------------------------------------------------------------------------------------------------
-
-    @property
-    def n_builds(self) -> int:
-        """How often features and tree were built; the first time when ``window`` tensors had come."""
-        return int(self._marks[BUILDS]) if self._started else 0
-
-    @property
-    def n_leaves(self) -> int:
-        """Leaves of the tree."""
-        return self._model.trees.n_leaves(0) if self._started and self._model is not None else 1
-
-    @property
-    def depth(self) -> int:
-        """Splits above the deepest leaf."""
-        return self._model.trees.depth(0) if self._started and self._model is not None else 0
+            self.model, self.trial = self.trial, None
+        elif marks[MARK_LEARNED] - marks[MARK_BORN] >= LONGEST_TRIAL:
+            self.trial = None
 
     # -- state --------------------------------------------------------------------------------------------------------
 
-    def _tables(self) -> State:
-        tables: State = {"marks": self._marks, "seen": self._seen, "guard": self._guard.state()["table"]}
-        tables |= prefixed("drift", self._detector.state()) | prefixed("buffer", self._buffer.state())
-        for name, model in (("model", self._model), ("trial", self._trial)):
+    def tables(self) -> State:
+        """Give all tables, not copied."""
+        tables: State = {"marks": self.marks, "seen": self.seen, "guard": self.guard}
+        tables |= prefixed("drift", self.detector.state()) | prefixed("buffer", self.buffer.state())
+        for name, model in (("model", self.model), ("trial", self.trial)):
             if model is not None:
                 tables |= prefixed(name, model.tables())
         return tables
 
-    def _become(self, tables: State, schema: Schema) -> None:
-        self._start(schema)
-        self._marks = sound(tables, "marks", (_MARKS,), np.int64, least=0)
-        self._seen = sound(tables, "seen", (None,), least=0)
-        self._guard.restore({"table": tables["guard"]})
-        self._detector.restore(under("drift", tables))
-        self._buffer.restore(under("buffer", tables))
-        self._refuse_others("detector", *self._detector.layout)
-        self._refuse_others("buffer", *self._buffer.layout)
-        if (self._buffer.labels >= len(self._seen)).any():
+    def adopt(self, tables: State, records: Records) -> None:
+        """Continue from what ``tables`` gave; what no tree on such tensors could have given is refused."""
+        self.marks = sound(tables, "marks", (MARKS,), np.int64, least=0)
+        self.seen = sound(tables, "seen", (None,), least=0)
+        self.guard = sound_guards(tables, "guard", 1)
+        self.detector.restore(under("drift", tables))
+        self.buffer.restore(under("buffer", tables))
+        records.refuse_others("detector", *self.detector.layout)
+        records.refuse_others("buffer", *self.buffer.layout)
+        if (self.buffer.labels >= len(self.seen)).any():
             raise ValueError("its table 'buffer.labels' holds classes that were never seen")
-        self._model, self._trial = (self._remade(under(name, tables)) for name in ("model", "trial"))
-        if self._model is None and (self._trial is not None or len(self._buffer) >= self.window):
+        self.model, self.trial = (self._made(under(name, tables), records) for name in ("model", "trial"))
+        if self.model is None and (self.trial is not None or len(self.buffer) >= self._plan.window):
             raise ValueError("it lacks its model")
-        if self._model is not None and not (self._detector.ready or self._marks[REFILLING]):
+        if self.model is not None and not (self.detector.ready or self.marks[MARK_REFILLING]):
             raise ValueError("its detector lacks a reference")
 
-    def _remade(self, tables: State) -> MappedTree | None:
+    def _made(self, tables: State, records: Records) -> MappedTree | None:
         if not tables:
             return None
-        model = MappedTree(self._new_map(), self._new_trees(), {})
+        model = MappedTree(self._maps.new(), self._new_trees(), {})
         model.adopt(tables)
-        self._refuse_others("map", *model.map.layout)
-        self._refuse_notes(model.notes)
+        records.refuse_others("map", *model.map.layout)
+        self._maps.refuse(model.notes, records, len(self.seen))
         return model
 
-    def _refuse_notes(self, notes: State) -> None:
-        """Refuse notes on a model that ``_fit`` could not have given."""
-        if notes:
-            raise ValueError(f"its notes hold {', '.join(notes)}")
+
+class TensorTreeLearner(BinnedTreeParams):
+    """What makes a ``TensorTree`` a learner, beside ``Classifier``: CKDT, and the learners that it is compared with.
+
+    They differ in ``_maps``, which says how a tensor becomes features.
+    """
+
+    sparse: bool = fields.fixed(True)
+    tensors: ClassVar[bool] = True
+    bounded: ClassVar[bool] = True
+
+    preset: Literal["default", "paper"] = fields.choice(
+        default="default",
+        doc="What stands for None among bound, leaf, rule, error_guard and replace: lcb, adaptive, cusum, True and "
+        "better, or by paper mcdiarmid, majority, paper, False and now, which is as published, and rarely splits.",
+    )
+    window: int = fields.whole(
+        default=100, doc="Tensors that the first features and tree are built from.", least=2, most=1_000_000
+    )
+    rule: Literal["cusum", "paper"] | None = fields.choice(
+        default=None, doc="When tensors have drifted, see TensorDriftDetector."
+    )
+    error_guard: bool | None = fields.free(default=None, doc="Is a rise of the error a drift, too?", check=params.flag)
+    replace: Literal["better", "now"] | None = fields.choice(
+        default=None,
+        doc="When a new tree takes over: once it has shown itself better (by three standard deviations), or at once.",
+    )
+    min_rebuild: int = fields.whole(
+        default=50, doc="Tensors since an alarm that a new tree is built from, at least.", least=2, most=1_000_000
+    )
+    max_buffer: int = fields.whole(default=500, doc="Tensors kept for that, at most.", least=2, most=1_000_000)
+    shape: Shape | None = fields.free(
+        default=None,
+        doc="None: tensors come as arrays (n, N1, …, NL), CPTensors or SparseTensors; else rows are reshaped to it, "
+        "one size may be -1.",
+        check=refuse_shape,
+    )
+    seed: int = fields.whole(default=1, doc="Of all draws.", least=0)
+
+    _started: bool = fields.fixed(False)
+    """Has it learned anything? ``Classifier`` says."""
+
+    def _prepare(self) -> None:
+        params.whole("max_buffer", self.max_buffer, least=max(self.window, self.min_rebuild), most=1_000_000)
+
+    def _chosen(self, name: str) -> Any:
+        """A parameter, or where it is None what the preset says."""
+        value = getattr(self, name)
+        return PRESETS[self.preset].get(name) if value is None else value
+
+    def _maps(self) -> Maps:
+        raise NotImplementedError
+
+    def _new_tree(self) -> TensorTree:
+        plan = Plan(
+            window=self.window, min_rebuild=self.min_rebuild, max_buffer=self.max_buffer, seed=self.seed,
+            rule=self._chosen("rule"), error_guard=self._chosen("error_guard"), replace=self._chosen("replace"),
+            tree={name: self._chosen(name) for name in BinnedTreeParams._fields},
+        )  # fmt: skip
+        return TensorTree(plan, self._maps())
+
+    def _start(self, schema: Schema) -> None:
+        self._records = Records(type(self).__name__, self.shape, schema)
+        self._tree = self._new_tree()
+
+    def _extend(self, schema: Schema) -> None:
+        """Refuse records of another shape; classes and names may join."""
+        self._records = self._records.extended(schema)
+
+    def _play(self, X: Rows, y: Ints, w: Floats, events: Ints, out: Floats, known: int) -> None:
+        for block in blocks(self._records, X, y, w, events, out):
+            known = self._tree.play(block, known)
+
+    def _tables(self) -> State:
+        return self._tree.tables()
+
+    def _adopt(self, tables: State, schema: Schema) -> None:
+        records, tree = Records(type(self).__name__, self.shape, schema), self._new_tree()
+        tree.adopt(tables, records)  # may refuse them: then nothing has changed
+        self._records, self._tree = records, tree
+
+    @property
+    def _model(self) -> MappedTree | None:
+        return self._tree.model if self._started else None
+
+    @property
+    def n_builds(self) -> int:
+        """How often features and tree were built; the first time when ``window`` tensors had come."""
+        return int(self._tree.marks[MARK_BUILDS]) if self._started else 0
+
+    @property
+    def n_leaves(self) -> int:
+        """Leaves of the tree."""
+        return 1 if self._model is None else int(self._model.trees.n_leaves[0])
+
+    @property
+    def depth(self) -> int:
+        """Splits above the deepest leaf."""
+        return 0 if self._model is None else int(self._model.trees.depth[0])

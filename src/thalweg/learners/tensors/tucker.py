@@ -5,7 +5,7 @@ from abc import abstractmethod
 
 import numpy as np
 
-from thalweg.core.params import whole
+from thalweg.core import fields
 from thalweg.core.protocols import State
 from thalweg.core.tables import sound
 from thalweg.learners.tensors.maps import FittedMap, one_array
@@ -69,12 +69,12 @@ def unit_columns(X: CPTensors, i: int) -> tuple[list[Floats], Floats]:
 class CoreMap(FittedMap):
     """A map whose features are the core along directions that follow the stream."""
 
-    __slots__ = ("_bases", "_count", "rank")
+    rank: int = fields.whole(
+        default=4, doc="Directions in each mode, fewer where the core would have more than 4,096 values.", least=1
+    )
 
-    def __init__(self, *, rank: int) -> None:
-        whole("rank", rank, least=1)
-        super().__init__()
-        self.rank = rank
+    def _prepare(self) -> None:
+        super()._prepare()
         self._bases: list[Floats] = []
         self._count = 0
 

@@ -3,56 +3,66 @@
 import math
 from itertools import pairwise
 from statistics import NormalDist
-from typing import Any, final
+from typing import Literal, final
 
 import numpy as np
 
-from thalweg.core import params
+from thalweg.core import fields, params
 from thalweg.core.classifier import Floats, Ints
+from thalweg.core.fields import Parametrised
 from thalweg.core.protocols import State
-from thalweg.learners.trees import binned_jit as o
+from thalweg.jit.compile import plain
+from thalweg.learners.trees import binned_jit as jit
 
-BOUNDS = {"mcdiarmid": o.MCDIARMID, "gaussian": o.GAUSSIAN, "lcb": o.LCB, "hoeffding": o.HOEFFDING}
-LEAVES = {"majority": o.MAJORITY, "bayes": o.BAYES, "adaptive": o.ADAPTIVE}
+BOUNDS = {"mcdiarmid": jit.MCDIARMID, "gaussian": jit.GAUSSIAN, "lcb": jit.LCB, "hoeffding": jit.HOEFFDING}
+LEAVES = {"majority": jit.MAJORITY, "bayes": jit.BAYES, "adaptive": jit.ADAPTIVE}
 TAUS = {"mcdiarmid": 0.05, "gaussian": 0.05, "lcb": 0.01, "hoeffding": 0.05}
-_TABLES = {
-    "thresholds": (np.float64, 2), "links": (np.int64, 3), "leaves": (np.float64, 3), "classes": (np.float64, 4),
-    "counts": (np.float64, 6), "totals": (np.float64, 4), "cuts": (np.float64, 3), "n_cuts": (np.int64, 2),
-    "gains": (np.float64, 2), "sizes": (np.int64, 2),
-}  # fmt: skip
+_DTYPES = {"links": np.int64, "n_cuts": np.int64, "sizes": np.int64}
 _FIRST_BYTES = 1 << 18
 """Of the counts of a tree in the beginning: room for so many leaves; then twice as many, and so on."""
 
+Bound = Literal["mcdiarmid", "gaussian", "lcb", "hoeffding"]
+Leaf = Literal["majority", "bayes", "adaptive"]
 
-def check(*, bound: Any, delta: Any, grace_period: Any, tau: Any, leaf: Any, max_leaves: Any, max_depth: Any,
-          bins: Any) -> None:  # fmt: skip
-    """Refuse what no tree can grow by, with one sentence."""
-    params.choice("bound", bound, tuple(BOUNDS))
-    params.number("delta", delta, above=0, below=1)
-    params.number("grace_period", grace_period, above=0)
-    if tau is not None:
-        params.number("tau", tau, least=0, most=1)
-    params.choice("leaf", leaf, tuple(LEAVES))
-    params.whole("max_leaves", max_leaves, least=1, most=1_000_000)
-    params.whole("max_depth", max_depth, least=0, most=1_000_000)
-    params.whole("bins", bins, least=2, most=4096)
+
+class BinnedTreeParams(Parametrised):
+    """How trees on binned numbers grow, and how they answer.
+
+    Every ``grace_period`` of weight a leaf with more than one class looks for the split with the highest Gini gain. n:
+    its weight; a, b: best and second best feature (not to split is one, with gain 0); z: the normal quantile of 1 - δ.
+    It splits if gain a - gain b > ε.
+    """
+
+    bound: Bound | None = fields.choice(
+        default=None,
+        doc="When a leaf splits. mcdiarmid: ε = √(8 ln(1/δ) / n), or ε < tau < gain a; very careful, a lead of "
+        "0.1 needs 2,397 rows. hoeffding: the same with ε = √(ln(1/δ) / (2 n)). gaussian: the same with ε = z"
+        " (se a + se b), the standard errors of the gains by the delta method. lcb: as gaussian without ties,"
+        " or n ≥ 2 grace_period and gain a - z se a > tau: which of two like features wins does not matter, "
+        "only that the split is worth it.",
+    )
+    delta: float = fields.number(default=0.05, doc="Allowed error of one comparison (δ).", above=0, below=1)
+    grace_period: float = fields.number(default=50, doc="Weight a leaf gains between two attempts to split.", above=0)
+    tau: float | None = fields.number(
+        default=None,
+        doc="The gain from which a tie is broken; None: 0.01 for the bound lcb, else 0.05.",
+        least=0,
+        most=1,
+    )
+    leaf: Leaf | None = fields.choice(
+        default=None,
+        doc="How a leaf answers: the majority, naive Bayes on the bins, or (adaptive) the one more often right.",
+    )
+    max_leaves: int = fields.whole(default=256, doc="The tree stops growing there.", least=1, most=1_000_000)
 
 
 @final
-class BinnedTrees:
+class BinnedTrees(BinnedTreeParams):
     """Tables of some trees, each on features of its own, which other learners are made of.
 
-    A tree begins with a sample, whose quantiles are the cut points of its features; a leaf counts classes by bin. Every
-    ``grace_period`` of weight a leaf with more than one class looks for the split with the highest Gini gain. n: its
-    weight; a, b: best and second best feature (not to split is one, with gain 0). It splits if gain a - gain b > ε:
-
-    bound: "mcdiarmid": ε = √(8 ln(1/δ) / n); "hoeffding": ε = √(ln(1/δ) / (2 n)); "gaussian": ε = z (se a + se b), with
-    z the normal quantile of 1 - δ, and standard errors of the gains by the delta method; with these three also if
-    ε < tau < gain a. "lcb": as "gaussian" without ties, or if n ≥ 2 grace_period and gain a - z se a > tau: which of
-    two like features wins does not matter, only that the split is worth it. tau: None: 0.01 for "lcb", else 0.05.
-    leaf: "majority", "bayes" (naive Bayes on the bins, Laplace) or "adaptive" (which of the two has been right more);
-    with the last two, children inherit the counts of their parent, each class scaled to its weight in the child, for
-    naive Bayes only: splits rest on what a leaf has seen itself.
+    A tree begins with a sample, whose quantiles are the cut points of its features; a leaf counts classes by bin. With
+    naive Bayes, children inherit the counts of their parent, each class scaled to its weight in the child, for naive
+    Bayes only: splits rest on what a leaf has seen itself.
 
     A missing value (NaN) is not counted and goes right; columns of F beyond the features of a tree are not looked at.
     Room for leaves doubles as they come; trees that all have max_leaves leaves take 8 × trees × max_leaves × features ×
@@ -70,67 +80,28 @@ class BinnedTrees:
     [(1, True)]
     """
 
-    __slots__ = (
-        "_rules",
-        "bins",
-        "bound",
-        "classes",
-        "counts",
-        "cuts",
-        "delta",
-        "gains",
-        "grace_period",
-        "leaf",
-        "leaves",
-        "links",
-        "max_depth",
-        "max_leaves",
-        "n_cuts",
-        "sizes",
-        "tau",
-        "thresholds",
-        "totals",
-        "trees",
-    )  # fmt: skip
+    trees: int = fields.whole(default=1, doc="How many.", least=1, most=1_000_000)
+    bound: Bound = fields.again(default="lcb")
+    leaf: Leaf = fields.again(default="adaptive")
+    max_depth: int = fields.whole(default=20, doc="A tree stops growing there.", least=0, most=1_000_000)
+    bins: int = fields.whole(default=32, doc="Of each feature, at most.", least=2, most=4096)
 
-    thresholds: Floats
-    links: Ints
-    leaves: Floats
-    classes: Floats
-    counts: Floats
-    totals: Floats
-    cuts: Floats
-    n_cuts: Ints
-    gains: Floats
-    sizes: Ints
+    def _prepare(self) -> None:
+        rules = np.zeros(jit.RULES)
+        rules[jit.RULE_BOUND], rules[jit.RULE_ANSWER] = BOUNDS[self.bound], LEAVES[self.leaf]
+        rules[jit.RULE_LOG_DELTA] = math.log(1.0 / self.delta)
+        rules[jit.RULE_Z] = max(0.0, NormalDist().inv_cdf(1.0 - self.delta))
+        rules[jit.RULE_GRACE] = self.grace_period
+        rules[jit.RULE_TAU] = TAUS[self.bound] if self.tau is None else self.tau
+        rules[jit.RULE_MAX_LEAVES], rules[jit.RULE_MAX_DEPTH] = self.max_leaves, self.max_depth
+        self._rules = rules
+        self._use(self._blank(features=0, leaves=1, classes=2))
+        self._now.sizes[:, jit.TREE_LEAVES] = 1
+        self._now.links[:, 0, jit.NODE_FEATURE] = jit.LEAF
 
-    def __init__(
-        self,
-        trees: int = 1,
-        bound: str = "lcb",
-        delta: float = 0.05,
-        grace_period: float = 50,
-        tau: float | None = None,
-        leaf: str = "adaptive",
-        max_leaves: int = 256,
-        max_depth: int = 20,
-        bins: int = 32,
-    ) -> None:
-        params.whole("trees", trees, least=1, most=1_000_000)
-        check(bound=bound, delta=delta, grace_period=grace_period, tau=tau, leaf=leaf, max_leaves=max_leaves,
-              max_depth=max_depth, bins=bins)  # fmt: skip
-        self.trees, self.bound, self.delta, self.grace_period = int(trees), bound, delta, grace_period
-        self.tau, self.leaf, self.max_leaves, self.max_depth = tau, leaf, int(max_leaves), int(max_depth)
-        self.bins = int(bins)
-        self._rules = np.zeros(o.RULES)
-        self._rules[o.BOUND], self._rules[o.ANSWER] = BOUNDS[bound], LEAVES[leaf]
-        self._rules[o.LOG_DELTA], self._rules[o.Z] = math.log(1.0 / delta), max(0.0, NormalDist().inv_cdf(1.0 - delta))
-        self._rules[o.GRACE], self._rules[o.TIE] = grace_period, TAUS[bound] if tau is None else tau
-        self._rules[o.MAX_LEAVES], self._rules[o.MAX_DEPTH] = max_leaves, max_depth
-        for name, table in self._blank(features=0, leaves=1, classes=2).items():
-            setattr(self, name, table)
-        self.sizes[:, o.N_LEAVES] = 1
-        self.links[:, 0, o.FEATURE] = o.LEAF
+    def _use(self, tables: jit.Tables) -> None:
+        """Be these tables from now on."""
+        self._now, self._plain = tables, plain(tables)
 
     # -- growing and asking trees -------------------------------------------------------------------------------------
 
@@ -140,40 +111,38 @@ class BinnedTrees:
         A feature with one value in the sample is not used.
         """
         t, sample = self._tree(tree), _sample(sample)
-        self.sizes[t] = 1, 0
-        self.links[t], self.thresholds[t], self.leaves[t], self.classes[t] = 0, 0.0, 0.0, 0.0
-        self.links[t, 0, o.FEATURE] = o.LEAF
-        self.counts[t], self.totals[t], self.cuts[t], self.n_cuts[t], self.gains[t] = 0.0, 0.0, np.inf, 0, 0.0
+        for table in self._now:
+            table[t] = 0
+        self._now.sizes[t, jit.TREE_LEAVES], self._now.cuts[t] = 1, np.inf
+        self._now.links[t, 0, jit.NODE_FEATURE] = jit.LEAF
         self.add_features(t, sample)
 
     def add_features(self, tree: int, sample: Floats) -> None:
         """Let features join a tree, with cut points from the sample. Its leaves have counted nothing of them so far."""
         t, sample = self._tree(tree), _sample(sample)
-        had = int(self.sizes[t, o.N_FEATURES])
+        had = int(self._now.sizes[t, jit.TREE_FEATURES])
         have = had + sample.shape[1]
-        if have > self.n_cuts.shape[1]:
-            one = self._count_bytes(have, 1, self.classes.shape[3])
+        if have > self._now.n_cuts.shape[1]:
+            one = self._count_bytes(have, 1, self._now.classes.shape[3])
             self._resize(features=have, leaves=max(2, _FIRST_BYTES // one))
         for f in range(had, have):
             cuts = cut_points(sample[:, f - had], self.bins)
-            self.cuts[t, f, : len(cuts)] = cuts
-            self.n_cuts[t, f] = len(cuts)
-        self.sizes[t, o.N_FEATURES] = have
+            self._now.cuts[t, f, : len(cuts)] = cuts
+            self._now.n_cuts[t, f] = len(cuts)
+        self._now.sizes[t, jit.TREE_FEATURES] = have
 
     def play(self, F: Floats, y: Ints, w: Floats, events: Ints, out: Floats, known: int, tree: int = 0) -> None:
         """Carry out events with a tree, like ``Classifier._play``: e ≥ 0 predicts row e into out[e], ~e learns it."""
         t, notes, done = self._tree(tree), np.array([known, -1, 0, 0], dtype=np.int64), 0
-        if F.shape[1] < self.sizes[t, o.N_FEATURES]:
-            raise ValueError(f"F must have the {self.sizes[t, o.N_FEATURES]} features of the tree, got {F.shape[1]}")
+        if F.shape[1] < self._now.sizes[t, jit.TREE_FEATURES]:
+            raise ValueError(
+                f"F must have the {self._now.sizes[t, jit.TREE_FEATURES]} features of the tree, got {F.shape[1]}"
+            )
         while True:
-            K = self.classes.shape[3]
-            tables = (
-                self.thresholds, self.links, self.leaves, self.classes, self.counts, self.totals, self.cuts,
-                self.n_cuts, self.gains, self.sizes,
-            )  # fmt: skip
-            bins = np.empty(self.n_cuts.shape[1], dtype=np.int64)
-            work = (bins, np.empty(K), np.empty(K), np.empty(K), np.empty(o.FOUND), notes)
-            done = o.play(tables, self._rules, work, t, F, y, w, events, out)
+            K = self._now.classes.shape[3]
+            bins, found = np.empty(self._now.n_cuts.shape[1], dtype=np.int64), np.empty(jit.FOUND)
+            scratch = jit.Scratch(bins, np.empty(K), np.empty(K), np.empty(K), found)
+            done = jit.play(self._plain, self._rules, plain(scratch), notes, t, F, y, w, events, out)
             if done == len(events):
                 return
             events = events[done:]
@@ -181,7 +150,7 @@ class BinnedTrees:
             if code >= K:
                 self._resize(classes=max(code + 1, K + K // 2))
             else:
-                self._resize(leaves=2 * self.leaves.shape[1])
+                self._resize(leaves=2 * self._now.leaves.shape[1])
 
     def learn(self, tree: int, F: Floats, y: Ints, w: Floats) -> None:
         """Learn rows in order; those of weight 0 are left out."""
@@ -199,89 +168,91 @@ class BinnedTrees:
     def path(self, tree: int, f: Floats) -> list[tuple[int, float, bool]]:
         """Give the splits that a row of features passes: feature, threshold, and whether it goes right (above it)."""
         t, nodes = self._tree(tree), self.nodes_to(tree, f)
+        links, thresholds = self._now.links[t], self._now.thresholds[t]
         return [
-            (int(self.links[t, i, o.FEATURE]), float(self.thresholds[t, i]), child > int(self.links[t, i, o.NEXT]))
+            (int(links[i, jit.NODE_FEATURE]), float(thresholds[i]), child > int(links[i, jit.NODE_NEXT]))
             for i, child in pairwise(nodes)
         ]
 
     def nodes_to(self, tree: int, f: Floats) -> list[int]:
         """Give the nodes on the way of a row of features, from the root to its leaf."""
         t, nodes = self._tree(tree), [0]
-        while (feature := int(self.links[t, nodes[-1], o.FEATURE])) >= 0:
-            right = not f[feature] <= self.thresholds[t, nodes[-1]]
-            nodes.append(int(self.links[t, nodes[-1], o.NEXT]) + right)
+        while (feature := int(self._now.links[t, nodes[-1], jit.NODE_FEATURE])) >= 0:
+            right = not f[feature] <= self._now.thresholds[t, nodes[-1]]
+            nodes.append(int(self._now.links[t, nodes[-1], jit.NODE_NEXT]) + right)
         return nodes
 
     def class_weights(self, tree: int) -> Floats:
         """Give the class weights of each node: of a leaf its own, inherited ones included, of others their leaves'."""
         t = self._tree(tree)
-        weights = np.zeros((2 * self.sizes[t, o.N_LEAVES] - 1, self.classes.shape[3]))
+        weights = np.zeros((2 * self._now.sizes[t, jit.TREE_LEAVES] - 1, self._now.classes.shape[3]))
         for i in reversed(range(len(weights))):  # children come after their parents
-            after = int(self.links[t, i, o.NEXT])
-            is_leaf = self.links[t, i, o.FEATURE] == o.LEAF
-            weights[i] = self.classes[t, after, o.ALL] if is_leaf else weights[after] + weights[after + 1]
+            after = int(self._now.links[t, i, jit.NODE_NEXT])
+            is_leaf = self._now.links[t, i, jit.NODE_FEATURE] == jit.LEAF
+            weights[i] = self._now.classes[t, after, jit.PLANE_ALL] if is_leaf else weights[after] + weights[after + 1]
         return weights
 
     def importances(self, tree: int) -> Floats:
         """Give the sum of the gains of all splits on each feature."""
         t = self._tree(tree)
-        return self.gains[t, : self.sizes[t, o.N_FEATURES]].copy()
+        return self._now.gains[t, : self._now.sizes[t, jit.TREE_FEATURES]].copy()
 
-    def n_leaves(self, tree: int) -> int:
-        """How many leaves a tree has."""
-        return int(self.sizes[self._tree(tree), o.N_LEAVES])
+    @property
+    def n_leaves(self) -> Ints:
+        """How many leaves each tree has."""
+        return self._now.sizes[:, jit.TREE_LEAVES]
 
-    def n_features(self, tree: int) -> int:
-        """How many features a tree has; constant ones, which it does not use, included."""
-        return int(self.sizes[self._tree(tree), o.N_FEATURES])
+    @property
+    def n_features(self) -> Ints:
+        """How many features each tree has; constant ones, which it does not use, included."""
+        return self._now.sizes[:, jit.TREE_FEATURES]
 
-    def depth(self, tree: int) -> int:
-        """How many splits lie above the deepest leaf of a tree."""
-        t = self._tree(tree)
-        return int(self.links[t, : 2 * self.sizes[t, o.N_LEAVES] - 1, o.DEPTH].max())
+    @property
+    def depth(self) -> Ints:
+        """How many splits lie above the deepest leaf of each tree."""
+        tables = self._now.links, self.n_leaves
+        return np.array([tree[: 2 * n - 1, jit.NODE_DEPTH].max() for tree, n in zip(*tables, strict=True)])
 
     # -- state --------------------------------------------------------------------------------------------------------
 
     def tables(self) -> State:
         """Give all tables, not copied."""
-        return {name: getattr(self, name) for name in _TABLES}
+        return self._now._asdict()
 
     def adopt(self, tables: State) -> None:
         """Continue from what ``tables`` of trees with the same parameters gave; what no trees could have is refused."""
-        found = {name: tables[name] for name in _TABLES}
+        found = jit.Tables(**{name: tables[name] for name in jit.Tables._fields})
         self._refuse_unsound(found)
-        for name, table in found.items():
-            setattr(self, name, table)
+        self._use(found)
 
-    def _refuse_unsound(self, tables: State) -> None:
-        for name, (dtype, ndim) in _TABLES.items():
-            table = tables[name]
-            if table.dtype != dtype or table.ndim != ndim or not table.flags.c_contiguous:
+    def _refuse_unsound(self, tables: jit.Tables) -> None:
+        blank, each = self._shapes(0, 1, 2), tables._asdict()
+        for name, table in each.items():
+            dtype = _DTYPES.get(name, np.float64)
+            if table.dtype != dtype or table.ndim != len(blank[name]) or not table.flags.c_contiguous:
                 raise ValueError(f"its table {name!r} has another type or shape")
-        S, L, K = tables["n_cuts"].shape[1], tables["leaves"].shape[1], tables["classes"].shape[3]
-        if not (1 <= L <= self.max_leaves and K >= 2 and tables["counts"].nbytes == self._count_bytes(S, L, K)):
+        S, L, K = tables.n_cuts.shape[1], tables.leaves.shape[1], tables.classes.shape[3]
+        if not (1 <= L <= self.max_leaves and K >= 2 and tables.counts.nbytes == self._count_bytes(S, L, K)):
             raise ValueError("its tables do not fit each other")
         for name, like in self._shapes(S, L, K).items():
-            if tables[name].shape != like:
+            if each[name].shape != like:
                 raise ValueError(f"its table {name!r} has another type or shape")
         for name in ("thresholds", "leaves", "classes", "counts", "totals", "gains"):
-            bad = (
-                ~np.isfinite(tables[name]) if name == "thresholds" else ~((tables[name] >= 0) & (tables[name] < np.inf))
-            )
-            if bad.any():
+            table = each[name]
+            good = np.isfinite(table) if name == "thresholds" else (table >= 0) & (table < np.inf)
+            if not good.all():
                 raise ValueError(f"its table {name!r} holds what no trees could")
-        sizes, n_cuts = tables["sizes"], tables["n_cuts"]
-        beyond = np.arange(S) >= sizes[:, o.N_FEATURES, None]
+        sizes, n_cuts, cuts = tables.sizes, tables.n_cuts, tables.cuts
+        beyond = np.arange(S) >= sizes[:, jit.TREE_FEATURES, None]
         if (sizes < (1, 0)).any() or (sizes > (L, S)).any() or (n_cuts < 0).any() or (n_cuts >= self.bins).any():
             raise ValueError("its tables 'sizes' and 'n_cuts' hold what no trees could")
-        used = np.arange(tables["cuts"].shape[2]) < n_cuts[:, :, None]
-        cuts = tables["cuts"]
+        used = np.arange(cuts.shape[2]) < n_cuts[:, :, None]
         rising = (cuts[:, :, 1:] > cuts[:, :, :-1]) | ~used[:, :, 1:]
         rest = (cuts == np.inf) | used
         if (n_cuts[beyond] > 0).any() or (np.isfinite(cuts) != used).any() or not (rising.all() and rest.all()):
             raise ValueError("its table 'cuts' holds what no trees could")
         for t in range(self.trees):
-            if not _is_tree(tables["links"][t], n_cuts[t], int(sizes[t, o.N_LEAVES])):
+            if not _is_tree(tables.links[t], n_cuts[t], int(sizes[t, jit.TREE_LEAVES])):
                 raise ValueError("its table 'links' points outside itself")
 
     # -- sizes --------------------------------------------------------------------------------------------------------
@@ -305,20 +276,20 @@ class BinnedTrees:
     def _count_bytes(self, features: int, leaves: int, classes: int) -> int:
         return 8 * math.prod(self._shapes(features, leaves, classes)["counts"])
 
-    def _blank(self, features: int, leaves: int, classes: int) -> State:
+    def _blank(self, features: int, leaves: int, classes: int) -> jit.Tables:
         shapes = self._shapes(features, leaves, classes)
-        tables = {name: np.zeros(shapes[name], dtype=dtype) for name, (dtype, _) in _TABLES.items()}
-        tables["cuts"][:] = np.inf
+        made: State = {name: np.zeros(shape, dtype=_DTYPES.get(name, np.float64)) for name, shape in shapes.items()}
+        tables = jit.Tables(**made)
+        tables.cuts[:] = np.inf
         return tables
 
     def _resize(self, features: int = 0, leaves: int = 0, classes: int = 0) -> None:
         """Move into tables with room for so many of each, where that is more than before."""
-        had = self.tables()
-        S, L, K = self.n_cuts.shape[1], self.leaves.shape[1], self.classes.shape[3]
+        S, L, K = self._now.n_cuts.shape[1], self._now.leaves.shape[1], self._now.classes.shape[3]
         new = self._blank(max(features, S), max(L, min(leaves, self.max_leaves)), max(classes, K))
-        for name, table in had.items():
-            new[name][tuple(map(slice, table.shape))] = table
-            setattr(self, name, new[name])
+        for had, table in zip(self._now, new, strict=True):
+            table[tuple(map(slice, had.shape))] = had
+        self._use(new)
 
 
 def cut_points(values: Floats, bins: int) -> Floats:
@@ -352,7 +323,7 @@ def _is_tree(links: Ints, n_cuts: Ints, leaves: int) -> bool:
     left = following[inner]
     return bool(
         len(leaf) == leaves
-        and (feature >= o.LEAF).all()
+        and (feature >= jit.LEAF).all()
         and (feature < len(n_cuts)).all()
         and (n_cuts[feature[inner]] > 0).all()
         and np.array_equal(np.sort(left), np.arange(1, 2 * leaves - 1, 2))

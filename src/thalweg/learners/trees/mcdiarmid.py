@@ -4,11 +4,11 @@ from typing import Any, Literal, final
 
 import numpy as np
 
+from thalweg.core import fields
 from thalweg.core.classifier import Classifier, Floats, Ints
-from thalweg.core.fields import choice, number, whole
 from thalweg.core.protocols import State
 from thalweg.core.schema import Schema
-from thalweg.learners.trees.binned import BinnedTrees
+from thalweg.learners.trees.binned import BinnedTreeParams, BinnedTrees
 from thalweg.pool.explanation import Explanation, Way, explain, spread
 from thalweg.show.tree_picture import compared
 
@@ -20,13 +20,11 @@ _WAITING = {"rows": (np.float64, 2), "codes": (np.int64, 1), "weights": (np.floa
 
 
 @final
-class McDiarmidTree(Classifier):
+class McDiarmidTree(BinnedTreeParams, Classifier):
     """Leaves count classes by bin; one splits on the feature with the highest Gini gain once that is surely worth it.
 
-    What sure means is the bound. "mcdiarmid": the best feature is ahead of the second best by √(8 ln(1/δ) / n) after n
-    rows, or that is less than ``tau`` and the gain more; very careful: a lead of 0.1 needs 2,397 rows. "hoeffding": the
-    same with a quarter of the bound. "gaussian": ahead by as many standard errors as δ says. "lcb": that, or the gain
-    itself is above ``tau`` by as many of its standard errors: of two like features either will do.
+    n: the weight of a leaf; a, b: its best and second best feature (not to split is one, with gain 0); z: the normal
+    quantile of 1 - δ. A leaf splits if gain a - gain b > ε, which depends on ``bound``.
 
     Features that join wait for a window of rows of their own. A feature with one value in its window is not used.
     Nominal values are numbers in the order in which they came. Missing values are refused.
@@ -41,36 +39,23 @@ class McDiarmidTree(Classifier):
     >>> proba = tree.test_then_train(chunk.X, chunk.y)
     >>> bool((tree.classes_[proba.argmax(axis=1)] == chunk.y).mean() > 0.85), tree.n_leaves > 3
     (True, True)
-    >>> bool(tree.importances()[2] < 0.05)  # the third feature of SEA says nothing
+    >>> tree.importances()["x2"] < 0.05  # the third feature of SEA says nothing
     True
     """
 
     bounded = True
 
-    __slots__ = ("_trees", "_waiting")
-
-    bound: Literal["mcdiarmid", "gaussian", "lcb", "hoeffding"] | None = choice(
-        default=None, doc="When a split is surely the best; None: as the preset says."
-    )
-    delta: float = number(default=0.05, doc="Allowed error of one comparison (δ).", above=0, below=1)
-    grace_period: float = number(default=50, doc="Weight a leaf gains between two attempts to split.", above=0)
-    tau: float | None = number(
-        default=None, doc='The gain from which a tie is broken; None: 0.01 for "lcb", else 0.05.', least=0, most=1
-    )
-    leaf: Literal["majority", "bayes", "adaptive"] | None = choice(
-        default=None,
-        doc="How a leaf answers: by its majority, by naive Bayes on the bins, or by the one more often right.",
-    )
-    preset: Literal["default", "paper"] = choice(
+    preset: Literal["default", "paper"] = fields.choice(
         default="default",
-        doc='Where bound and leaf are None: "default" ("lcb", "adaptive") or "paper" ("mcdiarmid", "majority").',
+        doc="What None among bound and leaf is: lcb and adaptive, or by paper mcdiarmid and majority.",
     )
-    max_leaves: int = whole(default=256, doc="The tree stops growing there.", least=1, most=1_000_000)
-    max_depth: int = whole(default=20, doc="Leaves as deep as this do not split.", least=0, most=1_000_000)
-    bins: int = whole(default=32, doc="Bins of each feature, between quantiles of the first rows.", least=2, most=4096)
-    window: int = whole(
+    max_depth: int = fields.whole(default=20, doc="The tree stops growing there.", least=0, most=1_000_000)
+    bins: int = fields.whole(
+        default=32, doc="Of each feature, between quantiles of the first rows.", least=2, most=4096
+    )
+    window: int = fields.whole(
         default=100,
-        doc="So many rows wait until the bins are fixed; meanwhile the answer is the most frequent class.",
+        doc="Rows that wait until the bins are fixed; meanwhile the answer is the most frequent class.",
         least=1,
         most=1_000_000,
     )
@@ -80,19 +65,20 @@ class McDiarmidTree(Classifier):
     @property
     def n_leaves(self) -> int:
         """How many leaves the tree has."""
-        return self._trees.n_leaves(0) if self._started else 1
+        return int(self._trees.n_leaves[0]) if self._started else 1
 
     @property
     def depth(self) -> int:
         """How many splits lie above the deepest leaf."""
-        return self._trees.depth(0) if self._started else 0
+        return int(self._trees.depth[0]) if self._started else 0
 
-    def importances(self) -> Floats:
-        """Give the sum of the gains of all splits on each feature."""
-        found = np.zeros(0 if self._schema is None else self._schema.n_features)
+    def importances(self) -> dict[str, float]:
+        """Give the sum of the gains of all splits on each feature, by its name."""
+        if self._schema is None:
+            return {}
+        found = dict.fromkeys(self._schema.names, 0.0)
         if self._started:
-            own = self._trees.importances(0)
-            found[: len(own)] = own
+            found |= zip(self._schema.names, self._trees.importances(0).tolist(), strict=False)
         return found
 
     def path(self, x: Any) -> list[tuple[str, float, bool]]:
@@ -156,13 +142,13 @@ class McDiarmidTree(Classifier):
                 raise ValueError(f"its table {name!r} has another type or shape")
         n, d = waiting["rows"].shape
         lengths = len(waiting["codes"]), len(waiting["weights"])
-        if lengths != (n, n) or n >= self.window or d != schema.n_features or trees.n_features(0) > d:
+        if lengths != (n, n) or n >= self.window or d != schema.n_features or trees.n_features[0] > d:
             raise ValueError("its tables do not fit each other")
         good = (waiting["weights"] > 0) & np.isfinite(waiting["weights"]) & (waiting["codes"] >= 0)
         if (
             not good.all()
             or np.isinf(waiting["rows"]).any()
-            or (n and waiting["codes"].max() >= trees.classes.shape[3])
+            or (n and waiting["codes"].max() >= tables["classes"].shape[3])
         ):
             raise ValueError("its waiting rows hold what no learner could")
         self._trees, self._waiting = trees, waiting
@@ -177,7 +163,7 @@ class McDiarmidTree(Classifier):
 
     def _until_full(self, events: Ints) -> Ints:
         """Give the events up to the one that fills the window, if features wait for their bins; else all."""
-        if self._trees.n_features(0) == self._waiting["rows"].shape[1]:
+        if self._trees.n_features[0] == self._waiting["rows"].shape[1]:
             return events
         learning = np.flatnonzero(events < 0)
         lacking = self.window - len(self._waiting["rows"])
@@ -185,7 +171,7 @@ class McDiarmidTree(Classifier):
 
     def _wait(self, X: Floats, y: Ints, w: Floats) -> None:
         """Keep rows for features that have no bins yet; when the window is full, fix them."""
-        had = self._trees.n_features(0)
+        had = self._trees.n_features[0]
         if had == self._waiting["rows"].shape[1]:
             return
         found = {"rows": X, "codes": y, "weights": w}

@@ -17,7 +17,7 @@ def test_the_text_names_the_landmarks_of_the_path(size, tmp_path):
     X, y = images(size=size)
     learner = CKDT().partial_fit(X, y)
     picture = plot_explanation(learner, X[0], tmp_path / "why.png")
-    reasons = learner.explain(X[0])
+    reasons = learner.explain_one(X[0])
     assert picture.alt.startswith(f"CKDT says {learner.predict_one(X[0])}: ")
     for reason in reasons[:5]:
         if reason.landmark >= 0:
@@ -30,9 +30,11 @@ def test_the_text_names_the_landmarks_of_the_path(size, tmp_path):
 def test_all_modes_and_the_norm_are_drawn_too():
     X, y = images()
     X[y == 1] *= 50.0
-    alts = [plot_explanation(CKDT(features=f).partial_fit(X, y), X[0], dark=True).alt for f in ("distance", "per-mode")]
+    alts = [
+        plot_explanation(CKDT(similarity=f).partial_fit(X, y), X[0], dark=True).alt for f in ("distance", "per-mode")
+    ]
     assert any("log norm" in alt for alt in alts)
-    plain = CKDT(features="distance", append_norm=False).partial_fit(X, y)
+    plain = CKDT(similarity="distance", append_norm=False).partial_fit(X, y)
     assert "by all modes" in plot_explanation(plain, X[0]).alt
 
 
@@ -40,10 +42,10 @@ def test_the_first_splits_are_drawn_and_the_rest_counted():
     X, y = images(3000, seed=2)
     y = y + 2 * (X.sum(axis=(1, 2)) > np.median(X.sum(axis=(1, 2))))
     learner = CKDT().partial_fit(X, y)
-    x = max(X[:50], key=lambda x: len(learner.explain(x)))
-    assert len(learner.explain(x)) > 1
+    x = max(X[:50], key=lambda x: len(learner.explain_one(x)))
+    assert len(learner.explain_one(x)) > 1
     picture = plot_explanation(learner, x, splits=1)
-    assert picture.alt.endswith(f"; {len(learner.explain(x)) - 1} more.")
+    assert picture.alt.endswith(f"; {len(learner.explain_one(x)) - 1} more.")
     assert len(picture.figure.axes) == 4
 
 

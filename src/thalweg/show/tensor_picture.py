@@ -1,24 +1,43 @@
 """Why CKDT says what it says, as a picture: the image, the landmarks it was compared with, and in which modes."""
 
 import os
-from typing import Any
+from collections.abc import Hashable, Sequence
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
+from numpy.typing import NDArray
 
 from thalweg.core import params
-from thalweg.core.classifier import Floats
 from thalweg.core.params import shown
-from thalweg.learners.tensors.ckdt import CKDT, Landmark, Reason
+from thalweg.core.schema import Schema
 from thalweg.show.figure import DARK, LIGHT, Picture, Theme, check_path
-from thalweg.tensors.forms import Shape
 
 COLOURS = (1, 3, 4)
 """A last mode of this size holds the colours of an image."""
 _CLASSES = 3  # of the answer, the most probable ones
 
 
+@runtime_checkable
+class ComparesTensors(Protocol):
+    """What is drawn of a learner: ``CKDT`` has it."""
+
+    @property
+    def schema(self) -> Schema | None:
+        """The features, once known."""
+
+    @property
+    def landmarks(self) -> Sequence[Any]:
+        """Tensors that others are compared with: each with a label, a number and values."""
+
+    def explain_one(self, x: Any) -> Sequence[Any]:
+        """Say which splits lead to the answer: feature, landmark, threshold, value, above, modes."""
+
+    def predict_proba_one(self, x: Any) -> dict[Hashable, float]:
+        """Give the probability of each class."""
+
+
 def plot_explanation(
-    learner: CKDT,
+    learner: ComparesTensors,
     x: Any,
     path: str | os.PathLike[str] | None = None,
     *,
@@ -38,12 +57,12 @@ def plot_explanation(
     >>> plot_explanation(learner, images[-1]).alt.startswith("CKDT says")
     True
     """
-    if not isinstance(learner, CKDT):
+    if not isinstance(learner, ComparesTensors):
         raise TypeError(f"learner must be a CKDT, got {shown(learner)}")
     params.whole("splits", splits, least=1, most=20)
     if path is not None:
         check_path(path)
-    reasons, landmarks = learner.explain(x), learner.landmarks
+    reasons, landmarks = learner.explain_one(x), learner.landmarks
     if not landmarks or learner.schema is None or learner.schema.shape is None:
         raise ValueError("learner must have landmarks to be drawn: let it learn more tensors than its window")
     shape = learner.schema.shape
@@ -55,12 +74,17 @@ def plot_explanation(
     return picture
 
 
-def _is_image(shape: Shape) -> bool:
+def _is_image(shape: tuple[int, ...]) -> bool:
     return len(shape) == 2 or (len(shape) == 3 and shape[2] in COLOURS)
 
 
 def _draw(
-    learner: CKDT, x: Floats, reasons: list[Reason], landmarks: tuple[Landmark, ...], splits: int, theme: Theme
+    learner: ComparesTensors,
+    x: NDArray[Any],
+    reasons: Sequence[Any],
+    landmarks: Sequence[Any],
+    splits: int,
+    theme: Theme,
 ) -> Picture:
     from matplotlib.figure import Figure
 
