@@ -4,7 +4,6 @@ from typing import Any
 
 import typer
 
-import pages
 from thalweg.cli.app import make_app
 
 
@@ -23,8 +22,8 @@ def _commands(path: str, command: Any) -> list[str]:
     return [
         f"## {path}",
         " ".join((command.help or "").split()),
-        pages.python(usage, "console"),
-        pages.boxed("parameters", params),
+        f"```console\n{usage}\n```",
+        f'<div class="parameters" markdown="1">\n\n{params}\n</div>',
     ]
 
 

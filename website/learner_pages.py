@@ -6,9 +6,6 @@ import re
 from pathlib import Path
 from typing import Any
 
-import docstrings
-import examples
-import pages
 from contents import FAMILIES, family_of
 from thalweg.registry import LEARNERS, Entry
 
@@ -17,20 +14,17 @@ HEADINGS = ("Idea", "When to use it", "Cost", "Known differences")
 
 
 def page(name: str, written: str, docs: Path) -> str:
-    """Put a page together: the written headings, with example and parameters after the second, and paper at the end."""
+    """Put a page together: what was written by hand, the class as its docstring describes it, and what was measured."""
     entry = LEARNERS[name]
     title, parts = split(written)
-    doc = docstrings.read(entry.cls)
-    chosen = pages.parameters(entry.cls, dict(entry.preset))
     sections = {
         "Idea": parts["Idea"],
         "When to use it": parts["When to use it"],
-        "Example": example(name, doc),
-        "Parameters": chosen or "None.",
-        "Good to know": pages.prose([p for p in doc.prose if not _repeats(p, parts["Idea"])]),
+        "Try it": f"```console\n{command(name)}\n```",
+        "The class": f"::: {entry.cls.__module__}.{entry.cls.__name__}\n    options:\n      heading_level: 3",
         "Cost": f"{parts['Cost']}\n\n{measured(name, docs)}",
-        "Paper and known differences": f"{pages.linked(doc.reference)}\n\n{parts['Known differences']}",
-        "Read on": read_on(name, docs),
+        "Known differences": parts["Known differences"],
+        "See also": read_on(name, docs),
     }
     body = "\n\n".join(f"## {heading}\n\n{text.strip()}" for heading, text in sections.items() if text.strip())
     return f"# {title}\n\n{facts(name, entry)}\n\n{body}\n"
@@ -53,18 +47,12 @@ def facts(name: str, entry: Entry) -> str:
         _chip(cls.tensors, "tensors", ""),
         _chip(bounded, "bounded memory", "memory grows"),
     ]
-    preset = ", ".join(f"{k}={docstrings.default_of(v)}" for k, v in entry.preset.items())
+    preset = ", ".join(f"{k}={v!r}" for k, v in entry.preset.items())
     return (
         f'<p class="line">{entry.line[0].upper()}{entry.line[1:]}.</p>\n\n'
         f'<div class="facts" markdown="1">\n`thalweg.{cls.__name__}({preset})` &nbsp; on the command line: `{name}`\n\n'
         f"{''.join(chips)}\n</div>"
     )
-
-
-def example(name: str, doc: docstrings.Doc) -> str:
-    """The example of the docstring, which the tests run, and the same learner by a command."""
-    shown = examples.complete(doc.example, LEARNERS[name].cls)
-    return f"{pages.python(shown, 'pycon')}\n\n{pages.python(command(name), 'console')}"
 
 
 def command(name: str) -> str:
@@ -95,7 +83,7 @@ def read_on(name: str, docs: Path) -> str:
     """The page about the family, and the other members."""
     family = family_of(name)
     about = FAMILIES[family][0]
-    first = f"[{family}, all of them]({pages.family_link(family)})" if about and (docs / about).exists() else family
+    first = f"[{family}, all of them]({family_link(family)})" if about and (docs / about).exists() else family
     others = [f"[{other}]({other}.md)" for other in FAMILIES[family][1] if other != name and other in LEARNERS]
     return (
         f"{first}: {', '.join(others)}. [Every learner](index.md)."
@@ -108,7 +96,7 @@ def index(written: str, docs: Path) -> str:
     """The page about all learners: a table for each family behind the hand-written part."""
     found, tables = costs(docs), []
     for family, (about, names) in FAMILIES.items():
-        link = f" [{family}, all of them]({pages.family_link(family)})." if about and (docs / about).exists() else ""
+        link = f" [{family}, all of them]({family_link(family)})." if about and (docs / about).exists() else ""
         rows = [
             f"| [`{name}`]({name}.md) | {LEARNERS[name].line} | {_yes(LEARNERS[name].cls.missing == 'native')} "
             f"| {_yes(LEARNERS[name].cls.sparse is True)} | {_measured_cells(found, name)} |"
@@ -160,5 +148,6 @@ def _yes(value: bool) -> str:
     return "yes" if value else ""
 
 
-def _repeats(paragraph: str, idea: str) -> bool:
-    return paragraph in idea
+def family_link(family: str) -> str:
+    """The page about a family of learners, from a page one folder deep; empty if there is none."""
+    return f"../{FAMILIES[family][0]}" if FAMILIES[family][0] else ""

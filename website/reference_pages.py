@@ -1,21 +1,12 @@
-"""The reference: every public name, from its signature and docstring, a page for each package."""
+"""The reference: every public name, a page for each room of the package. mkdocstrings writes the entries."""
 
-import inspect
-from typing import Any
+from functools import cache
 
-import docstrings
-import examples
-import pages
 import thalweg
-from thalweg.active.strategy import Strategy
-from thalweg.core.classifier import Classifier
-from thalweg.detectors.detector import Detector
-from thalweg.evaluate.result import Result
-from thalweg.index.index import Index
-from thalweg.projections.projection import Projection
-from thalweg.streams.source import Source
+from thalweg.registry import LEARNERS
 
-GROUPS = {
+PUBLIC = sorted((name for name in thalweg.__all__ if name != "__version__"), key=str.lower)
+TITLES = {
     "core": "Classifier, schema, chunk",
     "evaluate": "Evaluation",
     "comparison": "Comparison",
@@ -23,105 +14,88 @@ GROUPS = {
     "forests": "Forests",
     "deep": "Deep forest",
     "networks": "Networks",
-    "neighbours": "Neighbours and balls",
-    "tensors": "Tensors and images",
+    "windows": "Neighbours",
+    "compressed": "Learners behind a projection",
+    "balls": "Balls",
+    "tensors": "Tensors",
+    "subspaces": "Images",
+    "chunks": "Ensembles of chunks",
     "baselines": "Baselines",
     "active": "Labels on a budget",
     "detectors": "Drift detectors",
     "projections": "Projections",
     "streams": "Streams and data",
-    "ensembles": "Compiled ensembles",
+    "rules": "Index of rules",
+    "frozen": "Frozen forests",
     "serve": "Serving",
-    "snapshot": "Saving and loading",
+    "keeping": "Saving and loading",
+    "show": "Pictures and tables",
     "checks": "Contract checks",
     "registry": "Names of your own",
 }
-"""The rooms with public names, in the order of the navigation; one that is not here comes last, by its own name."""
-
+"""The pages, in the order of the navigation; a room that is not here comes last, by its own name."""
 SHARED = {
-    Source: ("streams", "What every stream has"),
-    Detector: ("detectors", "What every detector has"),
-    Projection: ("projections", "What every projection has"),
-    Index: ("ensembles", "What every index has"),
-    Result: ("evaluate", "Result of an evaluation"),
-    Classifier: ("core", "Classifier"),
-    Strategy: ("active", "Strategy"),
+    "core": ("thalweg.core.classifier.Classifier",),
+    "evaluate": ("thalweg.evaluate.result.Result",),
+    "active": ("thalweg.active.strategy.Strategy",),
+    "detectors": ("thalweg.detectors.detector.Detector",),
+    "projections": ("thalweg.projections.projection.Projection",),
+    "streams": ("thalweg.streams.source.Source",),
+    "rules": ("thalweg.index.index.Index",),
 }
-"""Classes whose verbs are shown once: on which page, under which heading."""
+"""Classes whose verbs others inherit, described once, on the page of their room."""
 
 
+@cache
+def home(name: str) -> str:
+    """Where a public name is defined."""
+    return f"{getattr(thalweg, name).__module__}.{name}"
+
+
+def group_of(name: str) -> str:
+    """The page that a public name stands on: its room, among the learners that of its family."""
+    rooms = home(name).split(".")
+    room = rooms[2] if rooms[1] == "learners" else rooms[1]
+    return "rules" if room == "index" else room  # index.md is the page of all names
+
+
+@cache
 def groups() -> dict[str, list[str]]:
-    """The public names by package."""
-    found: dict[str, list[str]] = {group: [] for group in GROUPS}
-    for name in pages.PUBLIC:
-        found.setdefault(pages.group_of(name), []).append(name)
+    """The public names by page."""
+    found: dict[str, list[str]] = {group: [] for group in TITLES}
+    for name in PUBLIC:
+        found.setdefault(group_of(name), []).append(name)
     return {group: names for group, names in found.items() if names}
 
 
 def title(group: str) -> str:
     """What a page is called."""
-    return GROUPS.get(group, group.capitalize())
+    return TITLES.get(group, group.capitalize())
+
+
+def page(group: str) -> str:
+    """The public names of a room, and what they inherit."""
+    homes = [home(name) for name in groups()[group]]
+    entries = [f"::: {path}" for path in [*(path for path in SHARED.get(group, ()) if path not in homes), *homes]]
+    return "\n\n".join([f"# {title(group)}", *entries]) + "\n"
 
 
 def index(written: str) -> str:
     """All public names on one page, each with its line, behind the hand-written part."""
     parts = [written.strip()]
     for group, names in groups().items():
-        rows = [f"| [`{n}`]({group}.md#{n.lower()}) | {docstrings.read(getattr(thalweg, n)).line} |" for n in names]
+        rows = [f"| [`{name}`]({address(name)}) | {line(name)} |" for name in names]
         parts.append(f"## {title(group)}\n\n| name | what it is |\n| --- | --- |\n" + "\n".join(rows))
     return "\n\n".join(parts) + "\n"
 
 
-def page(group: str) -> str:
-    """The public names of a package, and what they share."""
-    names = groups()[group]
-    shared = [
-        f"## {heading}\n\n{docstrings.read(cls).line}\n\n{members(cls)}"
-        for cls, (where, heading) in SHARED.items()
-        if where == group and heading not in names
-    ]
-    return "\n\n".join([f"# {title(group)}", *(entry(name) for name in names), *shared]) + "\n"
+def address(name: str) -> str:
+    """Where a public name is described, from the index of the reference."""
+    pages = {entry.cls.__name__: f"../learners/{learner}.md" for learner, entry in reversed(LEARNERS.items())}
+    return pages.get(name) or f"{group_of(name)}.md#{home(name)}"
 
 
-def entry(name: str) -> str:
-    """One public name: how it is called, what it is, its parameters, an example, its verbs."""
-    thing = getattr(thalweg, name)
-    doc = docstrings.read(thing)
-    address = pages.addresses()[name]
-    parts = [
-        f"## {name}",
-        pages.python(docstrings.signature_of(name, thing)),
-        pages.linked(doc.line, but=name),
-        f"[More about it]({address})." if "learners/" in address else "",
-        pages.prose(doc.prose, but=name),
-        pages.parameters(thing),
-        f"*Reference*: {doc.reference}" if doc.reference else "",
-        pages.python(examples.complete(doc.example, thing), "pycon") if doc.example else "",
-        members(thing) if isinstance(thing, type) else "",
-    ]
-    return "\n\n".join(part for part in parts if part)
-
-
-def members(cls: type) -> str:
-    """The public methods and properties of a class; what many share is shown once, and linked."""
-    bases = [base for base in SHARED if issubclass(cls, base) and cls is not base]
-    shared = {name for base in bases for name in dir(base)}
-    rows = [member(cls, name) for name in sorted(dir(cls)) if not name.startswith("_") and name not in shared]
-    listed = "\n".join(row for row in rows if row)
-    links = [f"[{SHARED[base][1]}]({SHARED[base][0]}.md#{_anchor(SHARED[base][1])})" for base in bases]
-    note = f"And the verbs of {', '.join(links)}." if links else ""
-    return "\n\n".join(part for part in (pages.boxed("parameters verbs", listed) if listed else "", note) if part)
-
-
-def member(cls: type, name: str) -> str:
-    """A method or property in a line or two; nothing for what has no docstring."""
-    found = inspect.getattr_static(cls, name)
-    target: Any = found.fget if isinstance(found, property) else getattr(cls, name)
-    if not getattr(target, "__doc__", "") or not (isinstance(found, property) or inspect.isroutine(target)):
-        return ""
-    call = name if isinstance(found, property) else docstrings.signature_of(name, target, width=10_000)
-    return f"`{call}`{{ .name }}\n:   {pages.linked(docstrings.read(target).line)}\n"
-
-
-def _anchor(heading: str) -> str:
-    return heading.lower().replace(" ", "-")
+def line(name: str) -> str:
+    """The first paragraph of what is said about a public name, as one line."""
+    first = (getattr(thalweg, name).__doc__ or "").strip().split("\n\n")[0]
+    return " ".join(first.split()).replace("``", "`")
