@@ -18,16 +18,26 @@ class AVU(Strategy):
     use to it. AVU asks about the others with the probability that makes the rate the budget. Up to a budget of one half
     both are the same.
 
-    step: the share s by which θ moves.
-    mode: "strict": every label is charged, and the probability is (B - q) / (1 - q). "full": that probability is raised
-    while labels are left, by ``pull`` for each, so that the budget is spent to the last one; it costs some of the
-    uncertain rows. "paper": as printed: probability 2 (B - ½), and labels by chance are not charged. The budget then
-    holds only on average, and a warning says so when it is clearly exceeded; use it to compare with the paper.
-    pull: κ, of "full". budget (B), window, warmup, seed: see ``Random``.
+    Parameters
+    ----------
+    step : float
+        The share s by which θ moves.
+    mode : Literal["strict", "paper", "full"]
+        "strict": every label is charged, and the probability is (B - q) / (1 - q). "full": that probability is raised
+        while labels are left, by ``pull`` for each, so that the budget is spent to the last one; it costs some of the
+        uncertain rows. "paper": as printed: probability 2 (B - ½), and labels by chance are not charged. The budget
+        then holds only on average, and a warning says so when it is clearly exceeded; use it to compare with the
+        paper.
+    pull : float
+        Κ, of "full". budget (B), window, warmup, seed: see ``Random``.
 
-    Reference: A. V. Luong, T. T. Nguyen, A. W.-C. Liew, "Streaming active deep forest for evolving data stream
-    classification", arXiv:2002.11816 (2020), Algorithm 1.
+    References
+    ----------
+    A. V. Luong, T. T. Nguyen, A. W.-C. Liew, "Streaming active deep forest for evolving data stream classification",
+    arXiv:2002.11816 (2020), Algorithm 1.
 
+    Examples
+    --------
     >>> import numpy as np
     >>> certain = np.random.default_rng(1).uniform(0.5, 1.0, 20_000)
     >>> strategy = AVU(budget=0.7)

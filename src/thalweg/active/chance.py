@@ -12,10 +12,19 @@ class Random(Strategy):
     """Ask with probability ``budget``, whatever the learner thinks: the honest baseline, and an unbiased sample.
 
     budget (B): the largest share of the rows whose label is asked for; after k rows never more than B · k + 1.
-    window: also keep to the budget over about so many of the latest rows, so that what was saved earlier is not spent
-    in one burst. None: over the whole stream only. warmup: so many labels are asked for first, beside the budget: with
-    a warm-up of m the promise is m + B · (k - m) + 1. seed: for the draws.
 
+    Parameters
+    ----------
+    window : int | None
+        Also keep to the budget over about so many of the latest rows, so that what was saved earlier is not spent in
+        one burst. None: over the whole stream only.
+    warmup : int
+        So many labels are asked for first, beside the budget: with a warm-up of m the promise is m + B · (k - m) + 1.
+    seed : int
+        For the draws.
+
+    Examples
+    --------
     >>> strategy = Random(budget=0.3)
     >>> asked = strategy.ask([[0.5, 0.5]] * 10_000)
     >>> bool(0.29 < asked.mean() <= 0.3001)
@@ -37,11 +46,18 @@ class Random(Strategy):
 class SelectiveSampling(Strategy):
     """Ask with probability b / (b + |u - 1/C|): always where C classes are equally likely, less where u is high.
 
-    ease: b; None: the budget, as in MOA. budget (B), window, warmup, seed: see ``Random``.
+    Parameters
+    ----------
+    ease : float | None
+        b; None: the budget, as in MOA. budget (B), window, warmup, seed: see ``Random``.
 
-    Reference: N. Cesa-Bianchi, C. Gentile, L. Zaniboni, "Worst-case analysis of selective sampling for linear
-    classification", JMLR 7 (2006); for any classifier: MOA.
+    References
+    ----------
+    N. Cesa-Bianchi, C. Gentile, L. Zaniboni, "Worst-case analysis of selective sampling for linear classification",
+    JMLR 7 (2006); for any classifier: MOA.
 
+    Examples
+    --------
     >>> SelectiveSampling(budget=1.0).ask([[0.5, 0.5]] * 3).tolist()
     [True, True, True]
     """
@@ -70,11 +86,19 @@ class Split(Strategy):
     Both spend from the same budget. ``decide`` says which rows were asked about by chance: the errors on those are what
     a drift detector should watch.
 
-    share: ν, the rows that chance decides on. step: the share s by which θ moves. budget (B), window, warmup, seed: see
-    ``Random``.
+    Parameters
+    ----------
+    share : float
+        Ν, the rows that chance decides on.
+    step : float
+        The share s by which θ moves. budget (B), window, warmup, seed: see ``Random``.
 
-    Reference: as ``FixedUncertainty``.
+    References
+    ----------
+    as ``FixedUncertainty``.
 
+    Examples
+    --------
     >>> why = Split(budget=0.5, share=0.2).decide([[0.7, 0.3]] * 10_000)
     >>> bool(abs((why == 2).mean() - 0.1) < 0.01)
     True

@@ -27,10 +27,6 @@ _UNDECIDED, _EARLIER = 16, 8  # what becomes of a row, beside the reasons why it
 class ActiveLearner(Classifier):
     """Any learner, and a strategy that decides which labels it learns from.
 
-    learner: joins with its parameters and as if it had seen nothing. strategy: likewise; None: ``AVU()``.
-    max_open: a ticket expires when so many newer ones have been given. max_age: it also expires when more than so many
-    rows have arrived after its own; None: only the number counts.
-
     **In an evaluation**: every verb that takes labels offers them. ``test_then_train``, ``partial_fit`` and
     ``learn_one`` predict a row, let the strategy decide on the probabilities, and learn the row only if its label is
     wanted; other labels are not looked at, and a class that was never asked for stays unknown. ``play``, for late
@@ -40,6 +36,19 @@ class ActiveLearner(Classifier):
     **Live**: ``ask`` takes rows as they arrive and gives a ticket for each whose label is wanted. ``tell`` takes
     labels by ticket, in any order and at any time. Where the learner takes sparse rows, these wait as such.
 
+    Parameters
+    ----------
+    learner : Classifier
+        Joins with its parameters and as if it had seen nothing.
+    strategy : Strategy | None
+        Likewise; None: ``AVU()``.
+    max_open : int
+        A ticket expires when so many newer ones have been given.
+    max_age : int | None
+        It also expires when more than so many rows have arrived after its own; None: only the number counts.
+
+    Examples
+    --------
     >>> from thalweg import AVU, SEA, ActiveLearner, HoeffdingTree, prequential
     >>> learner = ActiveLearner(learner=HoeffdingTree(), strategy=AVU(budget=0.7))
     >>> result = prequential(SEA(seed=1), learner, limit=5_000)

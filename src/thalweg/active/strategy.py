@@ -34,8 +34,13 @@ class Strategy(Parametrised, ABC):
     A strategy is its parameters (``rules``, a few numbers for the compiled code) and one row of a table; a compiled
     loop over rows asks through ``strategies_jit.step`` with the ``code``.
 
-    budget, window, warmup, seed: see ``Random``.
+    Parameters
+    ----------
+    budget, window, warmup, seed
+        See ``Random``.
 
+    Examples
+    --------
     >>> from thalweg import VariableUncertainty
     >>> strategy = VariableUncertainty(budget=0.5)
     >>> strategy.ask([[0.9, 0.1], [0.5, 0.5], [0.6, 0.4], [1.0, 0.0]]).tolist()
@@ -74,8 +79,11 @@ class Strategy(Parametrised, ABC):
     def ask(self, proba: Any) -> NDArray[np.bool_]:
         """Say for each row of class probabilities, in order, whether its label is wanted.
 
-        proba: what ``predict_proba`` gave, one row for each record; rows need not sum to 1. A bad number anywhere, and
-        no row is taken.
+        Parameters
+        ----------
+        proba : object
+            What ``predict_proba`` gave, one row for each record; rows need not sum to 1. A bad number anywhere, and no
+            row is taken.
         """
         return self.decide(proba) > 0
 

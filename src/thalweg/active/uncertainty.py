@@ -11,13 +11,20 @@ from thalweg.core import params
 class FixedUncertainty(Strategy):
     """Ask where the most probable class has a probability below the threshold.
 
-    threshold: 0.9 in MOA. The rate of asking is whatever the learner's certainty makes of it, up to the budget: a
-    learner that is certain after its first few rows, as naive Bayes can be, is never asked again. Give it a warm-up.
-    budget (B), window, warmup, seed: see ``Random``.
+    Parameters
+    ----------
+    threshold : float
+        0.9 in MOA. The rate of asking is whatever the learner's certainty makes of it, up to the budget: a learner
+        that is certain after its first few rows, as naive Bayes can be, is never asked again. Give it a warm-up.
+        budget (B), window, warmup, seed: see ``Random``.
 
-    Reference: I. Žliobaitė, A. Bifet, B. Pfahringer, G. Holmes, "Active learning with drifting streaming data", IEEE
-    TNNLS 25 (2014).
+    References
+    ----------
+    I. Žliobaitė, A. Bifet, B. Pfahringer, G. Holmes, "Active learning with drifting streaming data", IEEE TNNLS 25
+    (2014).
 
+    Examples
+    --------
     >>> FixedUncertainty(budget=1.0).ask([[0.95, 0.05], [0.6, 0.4], [0.1, 0.9]]).tolist()
     [False, True, False]
     """
@@ -47,10 +54,17 @@ class VariableUncertainty(Strategy):
     So θ follows the learner, and just under half of the rows are asked about (0.4975 of them with step = 0.01)
     however large the budget is: see ``AVU`` for the rest.
 
-    step: the share s by which θ moves. budget (B), window, warmup, seed: see ``Random``.
+    Parameters
+    ----------
+    step : float
+        The share s by which θ moves. budget (B), window, warmup, seed: see ``Random``.
 
-    Reference: as ``FixedUncertainty``.
+    References
+    ----------
+    as ``FixedUncertainty``.
 
+    Examples
+    --------
     >>> strategy = VariableUncertainty(budget=0.7)
     >>> int(strategy.ask([[0.8, 0.2]] * 5000).sum()), round(strategy.theta, 2)
     (2494, 0.8)
@@ -77,12 +91,22 @@ class VariableRandomisedUncertainty(Strategy):
 
     The certainty is compared with θ · η, where η is drawn from N(1, spread) for each row.
 
-    step: the share s by which θ moves. spread: the deviation of η; the paper's δ. compat: "moa" divides the certainty
-    by η instead, so that a negative η (one in six) always asks where it otherwise never does.
-    budget (B), window, warmup, seed: see ``Random``.
+    Parameters
+    ----------
+    step : float
+        The share s by which θ moves.
+    spread : float
+        The deviation of η; the paper's δ.
+    compat : Literal["moa"] | None
+        "moa" divides the certainty by η instead, so that a negative η (one in six) always asks where it otherwise
+        never does. budget (B), window, warmup, seed: see ``Random``.
 
-    Reference: as ``FixedUncertainty``.
+    References
+    ----------
+    as ``FixedUncertainty``.
 
+    Examples
+    --------
     >>> strategy = VariableRandomisedUncertainty(budget=0.9)
     >>> bool(abs(strategy.ask([[0.8, 0.2]] * 5000).mean() - 0.4975) < 0.01)
     True

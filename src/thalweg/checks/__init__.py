@@ -27,8 +27,15 @@ STREAM_CHECKS: list[Check] = list(streams.CHECKS)
 def check_classifier(make: Callable[[], Classifier], *, skip: Collection[str] = ()) -> None:
     """Check all promises of a learner; one AssertionError tells which are broken.
 
-    make: makes a learner that has seen nothing, each time the same: the class, or a function. skip: names of checks.
+    Parameters
+    ----------
+    make : Callable[[], Classifier]
+        Makes a learner that has seen nothing, each time the same: the class, or a function.
+    skip : Collection[str]
+        Names of checks.
 
+    Examples
+    --------
     >>> from thalweg import NoChange
     >>> check_classifier(NoChange, skip=["same_without_compilation"])
     """
@@ -38,8 +45,15 @@ def check_classifier(make: Callable[[], Classifier], *, skip: Collection[str] = 
 def check_detector(make: Callable[[], Detector], *, skip: Collection[str] = ()) -> None:
     """Check all promises of a drift detector.
 
-    make: the class, or a function that makes a detector anew each time. skip: names of checks to leave out.
+    Parameters
+    ----------
+    make : Callable[[], Detector]
+        The class, or a function that makes a detector anew each time.
+    skip : Collection[str]
+        Names of checks to leave out.
 
+    Examples
+    --------
     >>> from thalweg import ADWIN
     >>> check_detector(lambda: ADWIN(delta=0.01), skip=["same_detector_without_compilation"])
     """
@@ -49,8 +63,15 @@ def check_detector(make: Callable[[], Detector], *, skip: Collection[str] = ()) 
 def check_stream(make: Callable[[], Stream], *, skip: Collection[str] = ()) -> None:
     """Check all promises of a stream.
 
-    make: the class, or a function that makes a stream anew each time. skip: names of checks to leave out.
+    Parameters
+    ----------
+    make : Callable[[], Stream]
+        The class, or a function that makes a stream anew each time.
+    skip : Collection[str]
+        Names of checks to leave out.
 
+    Examples
+    --------
     >>> from thalweg import SEA
     >>> check_stream(lambda: SEA(seed=7), skip=["same_stream_without_compilation"])
     """

@@ -44,18 +44,40 @@ def compare(
 ) -> Comparison:
     """Run each learner through each stream with each seed, each run in a process with one thread.
 
-    learners: as on the command line: ``arf``, ``arf(size=30)``, ``sdf@0.7`` (asks for 70 % of the labels); or a dict
-    from the names to show to such texts. on: streams by name, or files. seeds: how many (1, 2, …), or which; a run
-    that no seed can change is made once. limit: rows of each run. jobs: processes at a time; they change nothing but
-    the time. target: the column to predict, where a stream is a file. window: rows of the windowed metrics; None: a
-    hundredth of the run, at least 1,000. metric: what to rank by. control: one of the learners, chosen beforehand, that
-    all others are compared with (Bonferroni–Dunn), and not they with each other.
+    Parameters
+    ----------
+    learners : Sequence[str] | Mapping[str, str]
+        As on the command line: ``arf``, ``arf(size=30)``, ``sdf@0.7`` (asks for 70 % of the labels); or a dict from
+        the names to show to such texts.
+    on : Sequence[str]
+        Streams by name, or files.
+    seeds : int | Sequence[int]
+        How many (1, 2, …), or which; a run that no seed can change is made once.
+    limit : int | None
+        Rows of each run.
+    jobs : int
+        Processes at a time; they change nothing but the time.
+    folder : str | os.PathLike[str] | None
+        Where finished runs are kept, written one by one: the same call again, after a crash or Ctrl-C, runs only what
+        is missing. None: keep nothing.
+    target : str | None
+        The column to predict, where a stream is a file.
+    window : int | None
+        Rows of the windowed metrics; None: a hundredth of the run, at least 1,000.
+    metric : str
+        What to rank by.
+    control : str | None
+        One of the learners, chosen beforehand, that all others are compared with (Bonferroni–Dunn), and not they with
+        each other.
+    fresh : bool
+        Run all of them again. A run that fails is told in ``Comparison.failures``, and tried again the next time.
+    on_plan : Callable[[int], object] | None
+        Called with the number of runs.
+    on_event : Callable[[Event], object] | None
+        Called whenever something happens.
 
-    folder: where finished runs are kept, written one by one: the same call again, after a crash or Ctrl-C, runs only
-    what is missing. None: keep nothing. fresh: run all of them again. A run that fails is told in
-    ``Comparison.failures``, and tried again the next time. on_plan: called with the number of runs; on_event: called
-    whenever something happens.
-
+    Examples
+    --------
     >>> found = compare({"NB": "naive-bayes", "last": "no-change"}, on=["sea", "stagger"], limit=2000)
     >>> found.failures, [found.of("NB", "sea")[0].rows]
     ({}, [2000])

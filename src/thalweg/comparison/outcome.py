@@ -28,6 +28,8 @@ NO_RANKING = "Ranks and tests need at least two learners and two streams."
 class Comparison(Tabled):
     """The runs of a grid: every learner on every stream, with every seed.
 
+    Examples
+    --------
     >>> from thalweg import compare
     >>> found = compare(["no-change", "majority"], on=["sea", "sine"], limit=2000)
     >>> found.scores().shape

@@ -22,11 +22,23 @@ NO_DIFFERENCE = "The learners as a whole do not differ: none of these may be cal
 class Ranking(Tabled):
     """A table of scores, a row for each stream and a column for each learner, and what can be concluded from it.
 
-    learners: their names. scores: several seeds of one stream belong into one row, as their mean: seeds are no streams;
-    NaN: the run is missing, and counts as the worst of its stream. higher_is_better: False where scores are losses.
-    alpha: how often a difference may be called one by mistake. control: a learner, chosen before the scores were seen,
-    that all others are compared with, and only with it: fewer questions, so smaller differences are significant.
+    Parameters
+    ----------
+    learners : Sequence[str]
+        Their names.
+    scores : ArrayLike
+        Several seeds of one stream belong into one row, as their mean: seeds are no streams; NaN: the run is missing,
+        and counts as the worst of its stream.
+    higher_is_better : bool
+        False where scores are losses.
+    alpha : float
+        How often a difference may be called one by mistake.
+    control : str | None
+        A learner, chosen before the scores were seen, that all others are compared with, and only with it: fewer
+        questions, so smaller differences are significant.
 
+    Examples
+    --------
     >>> ranking = Ranking(["tree", "forest"], [[0.7, 0.8], [0.6, 0.9], [0.5, 0.7]])
     >>> ranking.ranks.tolist(), ranking.order
     ([2.0, 1.0], [1, 0])

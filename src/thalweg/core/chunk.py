@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 class Chunk:
     """Rows that follow one another in a stream. A loop over it gives each row with its label.
 
+    Examples
+    --------
     >>> import numpy as np
     >>> chunk = Chunk(np.zeros((2, 3)), np.array(["a", "b"]))
     >>> len(chunk), len(chunk[:1])

@@ -110,10 +110,16 @@ class Classifier(Estimator):
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None, classes: Any = None) -> Self:
         """Learn rows in order.
 
-        X: rows (array, pandas or polars frame, Arrow table; a SciPy sparse matrix where ``sparse``).
-        y: their labels, of any one hashable type.
-        sample_weight: a number ≥ 0 for each row. classes: labels that are known beforehand, as in scikit-learn;
-        never needed, new ones join as they appear.
+        Parameters
+        ----------
+        X : object
+            Rows (array, pandas or polars frame, Arrow table; a SciPy sparse matrix where ``sparse``).
+        y : object
+            Their labels, of any one hashable type.
+        sample_weight : object
+            A number ≥ 0 for each row.
+        classes : object
+            Labels that are known beforehand, as in scikit-learn; never needed, new ones join as they appear.
         """
         self._carry_out(X, y, sample_weight, predict=False, classes=classes)
         return self
@@ -211,6 +217,8 @@ class Classifier(Estimator):
     def declare(self, schema: Schema) -> Self:
         """Fix the features, and the classes where the schema has them, before the first row.
 
+        Examples
+        --------
         >>> from thalweg import Feature, HoeffdingTree, Schema
         >>> tree = HoeffdingTree().declare(Schema((Feature("size", values=("s", "m", "l")),), classes=("no", "yes")))
         >>> tree.classes_.tolist()
@@ -256,7 +264,10 @@ class Classifier(Estimator):
     def restore(self, state: Mapping[str, NDArray[Any]], *, copy: bool = True) -> None:
         """Continue from what ``state`` of a learner with the same parameters gave.
 
-        copy: False hands the arrays over: they belong to the learner from now on, and will change.
+        Parameters
+        ----------
+        copy : bool
+            False hands the arrays over: they belong to the learner from now on, and will change.
         """
         mine = f"state must be what {type(self).__name__}.state() gave"
         if not isinstance(state, Mapping):

@@ -22,6 +22,8 @@ _MOST_CODES = 1 << 20
 class Feature(msgspec.Struct, frozen=True, dict=True, omit_defaults=True):
     """One column: numeric, or nominal when it has values.
 
+    Examples
+    --------
     >>> Feature("salary").nominal
     False
     >>> Feature("car", values=("vw", "fiat")).cardinality
@@ -64,6 +66,8 @@ class Feature(msgspec.Struct, frozen=True, dict=True, omit_defaults=True):
 class Schema(msgspec.Struct, frozen=True, dict=True):
     """The features of a record, and its classes where they are known beforehand.
 
+    Examples
+    --------
     >>> schema = Schema.numeric(3, classes=("down", "up"))
     >>> schema.names
     ('x0', 'x1', 'x2')
@@ -122,6 +126,8 @@ class Schema(msgspec.Struct, frozen=True, dict=True):
     def tensor(cls, shape: Iterable[int], classes: Iterable[Value] | None = None, *, rank: int | None = None) -> Self:
         """Make a schema of tensors of one shape: all their values, or the weights and vectors of ``rank`` products.
 
+        Examples
+        --------
         >>> Schema.tensor((8, 8)).n_features, Schema.tensor((100, 100, 100), rank=3).n_features
         (64, 903)
         """

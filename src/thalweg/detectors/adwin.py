@@ -22,8 +22,12 @@ class ADWIN(Detector):
     The rules and defaults are MOA's. Memory and time per value grow with the logarithm of the width. ADWIN has no
     warning level: for an early warning take a second one with a larger delta.
 
-    Reference: A. Bifet, R. Gavaldà, Learning from time-changing data with adaptive windowing, SDM 2007.
+    References
+    ----------
+    A. Bifet, R. Gavaldà, Learning from time-changing data with adaptive windowing, SDM 2007.
 
+    Examples
+    --------
     >>> detector = ADWIN()
     >>> levels = detector.update_many([0.0] * 1000 + [1.0] * 1000)
     >>> np.flatnonzero(levels)[:3].tolist(), detector.width, detector.estimate

@@ -24,8 +24,12 @@ class DDM(Detector):
     Values must lie in [0, 1]. MOA's levels are met exactly. river looks for the lowest rate from two values later on,
     which can change them.
 
-    Reference: J. Gama, P. Medas, G. Castillo, P. Rodrigues, Learning with drift detection, SBIA 2004.
+    References
+    ----------
+    J. Gama, P. Medas, G. Castillo, P. Rodrigues, Learning with drift detection, SBIA 2004.
 
+    Examples
+    --------
     >>> detector = DDM()
     >>> levels = detector.update_many([0, 0, 0, 1] * 250 + [0, 1] * 500)
     >>> np.flatnonzero(levels == 1)[:2].tolist(), np.flatnonzero(levels == 2).tolist()

@@ -23,9 +23,13 @@ class EDDM(Detector):
     Values must lie in [0, 1]; a half or more counts as an error. MOA's levels are met exactly. river divides the
     squared deviations by one less, so its positions differ by a few.
 
-    Reference: M. Baena-García, J. del Campo-Ávila, R. Fidalgo, A. Bifet, R. Gavaldà, R. Morales-Bueno, Early drift
-    detection method, IWKDDS 2006.
+    References
+    ----------
+    M. Baena-García, J. del Campo-Ávila, R. Fidalgo, A. Bifet, R. Gavaldà, R. Morales-Bueno, Early drift detection
+    method, IWKDDS 2006.
 
+    Examples
+    --------
     >>> detector = EDDM()
     >>> levels = detector.update_many([0, 0, 0, 1] * 250 + [0, 1] * 500)
     >>> np.flatnonzero(levels == 1)[:2].tolist(), np.flatnonzero(levels == 2).tolist()

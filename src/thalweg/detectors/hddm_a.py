@@ -23,10 +23,14 @@ class HDDMA(HDDM):
     Values must lie in [0, 1]. MOA's and river's levels are met exactly; MOA's default is the direction "forget", there
     called two-sided, and river's two-sided test is "both".
 
-    Reference: I. Frías-Blanco, J. del Campo-Ávila, G. Ramos-Jiménez, R. Morales-Bueno, A. Ortiz-Díaz and
-    Y. Caballero-Mota, Online and non-parametric drift detection methods based on Hoeffding's bounds, IEEE Transactions
-    on Knowledge and Data Engineering 27(3), 2015.
+    References
+    ----------
+    I. Frías-Blanco, J. del Campo-Ávila, G. Ramos-Jiménez, R. Morales-Bueno, A. Ortiz-Díaz and Y. Caballero-Mota,
+    Online and non-parametric drift detection methods based on Hoeffding's bounds, IEEE Transactions on Knowledge and
+    Data Engineering 27(3), 2015.
 
+    Examples
+    --------
     >>> detector = HDDMA()
     >>> levels = detector.update_many([0, 0, 0, 1] * 250 + [0, 1] * 500)
     >>> np.flatnonzero(levels == 1)[:2].tolist(), np.flatnonzero(levels == 2).tolist()

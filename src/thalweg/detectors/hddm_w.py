@@ -24,10 +24,14 @@ class HDDMW(HDDM):
     one set of averages, so no two of them can be used at once). river gives a first value less than its full weight in
     the bound, so some of its positions are a few values earlier.
 
-    Reference: I. Frías-Blanco, J. del Campo-Ávila, G. Ramos-Jiménez, R. Morales-Bueno, A. Ortiz-Díaz and
-    Y. Caballero-Mota, Online and non-parametric drift detection methods based on Hoeffding's bounds, IEEE Transactions
-    on Knowledge and Data Engineering 27(3), 2015.
+    References
+    ----------
+    I. Frías-Blanco, J. del Campo-Ávila, G. Ramos-Jiménez, R. Morales-Bueno, A. Ortiz-Díaz and Y. Caballero-Mota,
+    Online and non-parametric drift detection methods based on Hoeffding's bounds, IEEE Transactions on Knowledge and
+    Data Engineering 27(3), 2015.
 
+    Examples
+    --------
     >>> detector = HDDMW()
     >>> levels = detector.update_many([0, 0, 0, 1] * 250 + [1, 1, 1, 0] * 250)
     >>> np.flatnonzero(levels == 1)[:2].tolist(), np.flatnonzero(levels == 2).tolist()

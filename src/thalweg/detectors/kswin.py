@@ -28,9 +28,13 @@ class KSWIN(Detector):
     river draws the same way from its own random numbers and takes the exact p-value, tells a change of any kind, and
     after a drift drops the newer values, too.
 
-    Reference: C. Raab, M. Heusinger, F.-M. Schleif, Reactive soft prototype computing for concept drift streams,
-    Neurocomputing 416, 2020.
+    References
+    ----------
+    C. Raab, M. Heusinger, F.-M. Schleif, Reactive soft prototype computing for concept drift streams, Neurocomputing
+    416, 2020.
 
+    Examples
+    --------
     >>> detector = KSWIN(delta=0.001)
     >>> levels = detector.update_many([0, 0, 0, 1] * 250 + [1, 1, 1, 0] * 250)
     >>> np.flatnonzero(levels).tolist(), detector.estimate

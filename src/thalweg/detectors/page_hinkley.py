@@ -22,9 +22,13 @@ class PageHinkley(Detector):
     The defaults are MOA's. river's positions are met exactly (its default is both directions). MOA compares m itself
     with the threshold, not what it is above its lowest, and so reports later: the longer the good times, the later.
 
-    Reference: E. S. Page, Continuous inspection schemes, Biometrika 41, 1954; D. V. Hinkley, Inference about the
-    change-point from cumulative sum tests, Biometrika 58, 1971.
+    References
+    ----------
+    E. S. Page, Continuous inspection schemes, Biometrika 41, 1954; D. V. Hinkley, Inference about the change-point
+    from cumulative sum tests, Biometrika 58, 1971.
 
+    Examples
+    --------
     >>> detector = PageHinkley(threshold=20)
     >>> levels = detector.update_many([0, 0, 0, 1] * 250 + [0, 1] * 500)
     >>> np.flatnonzero(levels == 2).tolist()

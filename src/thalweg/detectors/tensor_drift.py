@@ -40,19 +40,29 @@ class TensorDriftDetector(Parametrised):
     The reference is what ``reference`` was given, or else the first ``window`` tensors. After a drift the next tensors
     become the new reference, unless ``reference`` is called. A level for each tensor: 0 none, 1 alarm, 2 drift.
 
-    rule: "cusum", z = (r - mu_0) / sd_0 by the mean and the standard deviation of the reference's own distances, at
-    most 4; C = max(0, C + z - 0.5); alarm while C > 5, drift when C > 15. "paper": the window moves on with the stream;
-    alarm where z ≥ 1, drift where z ≥ 3, decided on each single tensor: two to twelve false drifts in 1,000 tensors.
-    norm: two more such sums, of the log of the norm and of its negative, for a change that makes tensors smaller: they
-    come no farther from the mean, often nearer. Not used by the paper's rule, nor with subspace.
-    subspace: r = Σ_j D_j²(A, m0), the chordal distances of the flattenings, which see no scale; the first half of the
-    reference makes the mean, the other half mu_0 and sd_0. seed: for its sketches.
-
     Tensors of the reference lie nearer to their own mean than others do: their distances count w / (w - 1) times.
     Only changes of the tensors are seen: labels that change over the same tensors are not.
 
     B. Krawczyk, "Tensor decision trees for continual learning from drifting data streams", 2021 (the paper's rule).
 
+    Parameters
+    ----------
+    rule : Literal["cusum", "paper"]
+        "cusum", z = (r - mu_0) / sd_0 by the mean and the standard deviation of the reference's own distances, at most
+        4; C = max(0, C + z - 0.5); alarm while C > 5, drift when C > 15. "paper": the window moves on with the stream;
+        alarm where z ≥ 1, drift where z ≥ 3, decided on each single tensor: two to twelve false drifts in 1,000
+        tensors.
+    norm : bool
+        Two more such sums, of the log of the norm and of its negative, for a change that makes tensors smaller: they
+        come no farther from the mean, often nearer. Not used by the paper's rule, nor with subspace.
+    subspace : bool
+        r = Σ_j D_j²(A, m0), the chordal distances of the flattenings, which see no scale; the first half of the
+        reference makes the mean, the other half mu_0 and sd_0.
+    seed : int
+        For its sketches.
+
+    Examples
+    --------
     >>> rng = np.random.default_rng(1)
     >>> detector = TensorDriftDetector()
     >>> levels = detector.update_many(np.concatenate([rng.normal(size=(600, 8, 8)), rng.normal(1, size=(20, 8, 8))]))
@@ -145,7 +155,10 @@ class TensorDriftDetector(Parametrised):
     def update_many(self, tensors: Any, *, stop: bool = False) -> Levels:
         """Take tensors in order; give the level of each: 0 none, 1 alarm, 2 drift.
 
-        stop: take them as far as the first drift, and give no more levels. One bad tensor, and none is taken.
+        Parameters
+        ----------
+        stop : bool
+            Take them as far as the first drift, and give no more levels. One bad tensor, and none is taken.
         """
         return self.take(self._let_in(tensors), stop=stop)
 

@@ -60,24 +60,44 @@ def prequential(
 ) -> Result:
     """Run a learner through a stream: each row is predicted, scored and then learned.
 
-    stream: read from where it is. learner: goes on from what it knows, and has learned the rows afterwards.
-    limit: stop after so many rows; a stream that never ends (``stream.endless``) needs it, or seconds.
-    every: rows between two reports. window: rows of the windowed metrics.
-    metrics: names that ``thalweg list`` shows; None: all. accuracy and kappa are always there.
-    delay: when a row is learned. 0: at once; n: right after the row n rows later has been predicted; "time": before
-    the first row whose time is not before the label_time of this one. Every row is scored on arrival. Rows whose label
-    has not come when the run ends are never learned; ``Result.labels_pending`` counts them.
-    seconds: stop at the next chunk after so much time (compilation not counted).
-    checkpoint: a file for the whole state of the run, written every ``checkpoint_every`` rows, at the end, and on
-    Ctrl-C. With resume=True the run goes on from there, as if it had never stopped: learner and stream must be made
-    with the same parameters as before.
-    on_progress: called with a ``Progress`` after each chunk, and before compilation.
-    chunk: rows handed to the learner at once; it changes nothing but speed.
-    name, stream_name: what to call the learner and the stream in tables and pictures. compat: "moa", see ``Metrics``.
-
     Ctrl-C finishes the chunk in hand, saves the checkpoint and raises KeyboardInterrupt; a second one raises at once.
     That exception, and any that the learner or the stream raises, carries the result so far as ``error.result``.
 
+    Parameters
+    ----------
+    stream : Stream
+        Read from where it is.
+    learner : Classifier
+        Goes on from what it knows, and has learned the rows afterwards.
+    limit : int | None
+        Stop after so many rows; a stream that never ends (``stream.endless``) needs it, or seconds.
+    every : int
+        Rows between two reports.
+    window : int
+        Rows of the windowed metrics.
+    metrics : Iterable[str] | None
+        Names that ``thalweg list`` shows; None: all. accuracy and kappa are always there.
+    delay : int | Literal["time"]
+        When a row is learned. 0: at once; n: right after the row n rows later has been predicted; "time": before the
+        first row whose time is not before the label_time of this one. Every row is scored on arrival. Rows whose label
+        has not come when the run ends are never learned; ``Result.labels_pending`` counts them.
+    seconds : float | None
+        Stop at the next chunk after so much time (compilation not counted).
+    checkpoint : str | os.PathLike[str] | None
+        A file for the whole state of the run, written every ``checkpoint_every`` rows, at the end, and on Ctrl-C. With
+        resume=True the run goes on from there, as if it had never stopped: learner and stream must be made with the
+        same parameters as before.
+    on_progress : Callable[[Progress], object] | None
+        Called with a ``Progress`` after each chunk, and before compilation.
+    chunk : int
+        Rows handed to the learner at once; it changes nothing but speed.
+    name, stream_name : str | None
+        What to call the learner and the stream in tables and pictures.
+    compat : Literal["moa"] | None
+        "moa", see ``Metrics``.
+
+    Examples
+    --------
     >>> from thalweg import SEA, MajorityClass
     >>> result = prequential(SEA(seed=1), MajorityClass(), limit=2000)
     >>> result.rows, result.stopped

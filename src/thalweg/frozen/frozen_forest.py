@@ -99,7 +99,13 @@ class Frozen(Parametrised, ABC):
         return state | {name: table.copy() for name, table in self.tables().items()}
 
     def restore(self, state: Mapping[str, NDArray[Any]], *, copy: bool = True) -> None:
-        """Be what ``state`` gave. copy: False lets the tables be these very arrays; they are never written to."""
+        """Be what ``state`` gave.
+
+        Parameters
+        ----------
+        copy : bool
+            False lets the tables be these very arrays; they are never written to.
+        """
         mine = f"state must be what {type(self).__name__}.state() gave"
         try:
             if copy:
@@ -125,6 +131,8 @@ class FrozenForest(Frozen):
     A leaf that answers by class weights is a row of a table; one that answers by naive Bayes keeps the Gaussians of the
     classes that it has seen. Many rows go down a tree together.
 
+    Examples
+    --------
     >>> from thalweg import SEA, AdaptiveRandomForest
     >>> from thalweg.frozen.frozen_forest import freeze
     >>> chunk = SEA(seed=1).read(5_000)
@@ -180,8 +188,13 @@ class FrozenForest(Frozen):
 def freeze(model: Any) -> FrozenForest:
     """Freeze a forest or a tree of this library; of a Hoeffding adaptive tree only one without alternates.
 
-    model: what has learned; it may go on learning, and the frozen one stays as it is.
+    Parameters
+    ----------
+    model : object
+        What has learned; it may go on learning, and the frozen one stays as it is.
 
+    Examples
+    --------
     >>> from thalweg import SEA, HoeffdingTree
     >>> chunk = SEA(seed=1).read(5_000)
     >>> tree = HoeffdingTree().partial_fit(chunk.X, chunk.y)

@@ -19,6 +19,8 @@ class BitmapIndex(Index):
     Rules are kept in blocks, each with intervals of its own: memory grows with the number of rules, not with its
     square, and a new classifier only touches the last block.
 
+    Examples
+    --------
     >>> from thalweg.index.rules import box
     >>> index = BitmapIndex()
     >>> index.insert(1, box([(0.0, 1.5), (-1.0, 1.0)], [0.0, 1.0]))

@@ -22,16 +22,27 @@ _VECTOR = 8
 class ETree(Index):
     """A table of classifiers and a height-balanced tree of boxes: a record only looks into boxes that hold it.
 
-    most: entries of a node (the paper's M). least: entries of a node other than the root (m); None: M / 2.
-    split: how a node with too many entries is divided: "greedy", as in the paper, by the two most distant entries;
-    "rstar", along one feature, as the R*-tree does. reinsert: with "rstar", the share of a node's entries that are
-    inserted again, once for each level, before a node is divided; 0: none.
-    Rules are deleted by removing them, dissolving nodes with too few entries, and inserting the entries of these again:
-    rules into leaves, nodes as they are at their level.
+    Parameters
+    ----------
+    most : int
+        Entries of a node (the paper's M).
+    least : int | None
+        Entries of a node other than the root (m); None: M / 2.
+    split : Literal["greedy", "rstar"]
+        How a node with too many entries is divided: "greedy", as in the paper, by the two most distant entries;
+        "rstar", along one feature, as the R*-tree does.
+    reinsert : float
+        With "rstar", the share of a node's entries that are inserted again, once for each level, before a node is
+        divided; 0: none. Rules are deleted by removing them, dissolving nodes with too few entries, and inserting the
+        entries of these again: rules into leaves, nodes as they are at their level.
 
-    Reference: P. Zhang, J. Li, P. Wang, B. J. Gao, X. Zhu, L. Guo, "Enabling fast prediction for ensemble models on
-    data streams", KDD 2011.
+    References
+    ----------
+    P. Zhang, J. Li, P. Wang, B. J. Gao, X. Zhu, L. Guo, "Enabling fast prediction for ensemble models on data
+    streams", KDD 2011.
 
+    Examples
+    --------
     >>> from thalweg.index.rules import box
     >>> tree = ETree(most=3, least=1)
     >>> for k, (a, b) in enumerate([(0, 1.5), (0.5, 2), (1, 2.5), (2.5, 4), (3.5, 5)], start=1):
@@ -139,7 +150,13 @@ class ETree(Index):
         return *nodes, self.values, self.at, self.payload, self.owner, self.weight
 
     def entries_tested(self, X: Any, *, c: int = 0, enough: float = np.inf) -> int:
-        """How many boxes are compared with the rows of X; c, enough: as for ``scores_until``."""
+        """How many boxes are compared with the rows of X;
+
+        Parameters
+        ----------
+        c, enough
+            As for ``scores_until``.
+        """
         X = self._door(X)
         return self._count(X, np.zeros((len(X), self.payload.shape[1])), c, enough)
 

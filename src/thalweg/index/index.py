@@ -118,7 +118,13 @@ class Index(Parametrised, ABC):
     # -- the verbs ----------------------------------------------------------------------------------------------------
 
     def insert(self, name: int, rules: Rules, weight: float | None = None) -> None:
-        """Add a classifier under a number. weight: of its votes; None: its say in the ensemble that it comes from."""
+        """Add a classifier under a number.
+
+        Parameters
+        ----------
+        weight : float | None
+            Of its votes; None: its say in the ensemble that it comes from.
+        """
         params.whole("name", name)
         if not isinstance(rules, Rules):
             raise TypeError(f"rules must be Rules, got {params.shown(rules)}")
@@ -243,7 +249,10 @@ class Index(Parametrised, ABC):
     def restore(self, state: Mapping[str, NDArray[Any]], *, copy: bool = True) -> None:
         """Continue from what ``state`` of an index of the same kind gave.
 
-        copy: False hands the arrays over: they belong to the index from now on, and may change.
+        Parameters
+        ----------
+        copy : bool
+            False hands the arrays over: they belong to the index from now on, and may change.
         """
         mine = f"state must be what {type(self).__name__}.state() gave"
         fresh = type(self)(**self.get_params())

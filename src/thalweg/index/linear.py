@@ -18,6 +18,8 @@ from thalweg.index.rules import Floats, Ints, Rules
 class LinearRules(Index):
     """Looks at every rule for every record.
 
+    Examples
+    --------
     >>> from thalweg.index.rules import box
     >>> index = LinearRules()
     >>> index.insert(7, box([(0.0, 1.5)], [0.0, 1.0]))
@@ -120,6 +122,8 @@ class _Trees(Index):
 class LinearTrees(_Trees):
     """Goes down every tree for every record, one after the other.
 
+    Examples
+    --------
     >>> from thalweg import SEA, OnlineBagging
     >>> from thalweg.index.sources import rules_of
     >>> chunk = SEA(seed=1).read(5_000)
@@ -139,6 +143,8 @@ class LinearTrees(_Trees):
 class CompiledTrees(_Trees):
     """Lets many records go down a tree together, tree after tree: for batches.
 
+    Examples
+    --------
     >>> from thalweg import SEA, OnlineBagging
     >>> from thalweg.index.sources import rules_of
     >>> chunk = SEA(seed=1).read(5_000)

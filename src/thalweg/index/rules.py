@@ -28,6 +28,8 @@ class Rules:
     A rule holds a record x if lo ≤ x_f ≤ hi in each numeric feature f, and the bit of its value is set in each nominal
     one; a missing value has a bit in each feature. The tables are described in trees_jit.py.
 
+    Examples
+    --------
     >>> import numpy as np
     >>> from thalweg import SEA, HoeffdingTree
     >>> from thalweg.index.sources import rules_of

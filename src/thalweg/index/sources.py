@@ -20,12 +20,17 @@ _NEEDS = (
 def rules_of(model: Any) -> list[Rules]:
     """Take a model apart into rules: a ``Rules`` for each tree, whose ``say`` is the tree's weight.
 
-    model: a tree or a forest of this library, or one of LightGBM, XGBoost or scikit-learn.
-
     A rule votes what its leaf has counted: the share of each class. Leaves that answer by naive Bayes say more than
     that: ``compile`` a forest to keep it. Of a Hoeffding adaptive tree its own leaves are taken, not the alternates.
     LightGBM's and XGBoost's rules vote with the leaf's raw score, for the class that the tree is for.
 
+    Parameters
+    ----------
+    model : object
+        A tree or a forest of this library, or one of LightGBM, XGBoost or scikit-learn.
+
+    Examples
+    --------
     >>> from thalweg import SEA, AdaptiveRandomForest
     >>> chunk = SEA(seed=1).read(2_000)
     >>> len(rules_of(AdaptiveRandomForest(size=3).partial_fit(chunk.X, chunk.y)))

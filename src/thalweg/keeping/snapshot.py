@@ -34,8 +34,15 @@ REWORDED = {"leaf": {"nb": "bayes", "nba": "adaptive"}}
 def save(obj: Stateful, path: Path) -> None:
     """Write a learner, a stream or a detector to one file, so that ``load`` continues it bit for bit.
 
-    obj: what to write; anything with ``state`` and ``restore``. path: the file; it is there whole, or not at all.
+    Parameters
+    ----------
+    obj : Stateful
+        What to write; anything with ``state`` and ``restore``.
+    path : Path
+        The file; it is there whole, or not at all.
 
+    Examples
+    --------
     >>> import pathlib, tempfile
     >>> import thalweg
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "model.safetensors"
@@ -59,9 +66,14 @@ def load(path: Path, *, cls: type[T]) -> T: ...
 def load(path: Path, *, cls: type[Any] | None = None) -> Any:
     """Read what ``save`` wrote, and go on with it.
 
-    path: the file. cls: the class, where it is your own and not one of the library's. The tables of a learner stand on
-    the file until they are written to, so loading is fast and the file is never changed.
+    Parameters
+    ----------
+    path : Path
+        The file. cls: the class, where it is your own and not one of the library's. The tables of a learner stand on
+        the file until they are written to, so loading is fast and the file is never changed.
 
+    Examples
+    --------
     >>> import tempfile
     >>> from thalweg import MajorityClass
     >>> with tempfile.TemporaryDirectory() as folder:

@@ -22,8 +22,12 @@ class PCAProjection(Projection):
     A row is projected by the components as they are before it is learned. What was projected earlier stays as it was.
     Nothing is drawn. Time for a row: proportional to p × columns.
 
-    Reference: J. Weng, Y. Zhang, W.-S. Hwang, "Candid covariance-free incremental principal component analysis", 2003.
+    References
+    ----------
+    J. Weng, Y. Zhang, W.-S. Hwang, "Candid covariance-free incremental principal component analysis", 2003.
 
+    Examples
+    --------
     >>> rows = np.outer([1.0, -2.0, 3.0, -4.0], [0.6, 0.8])
     >>> PCAProjection(p=1, centre=False).learn(rows).transform([[3.0, 4.0]]).round(6).tolist()
     [[5.0]]
@@ -51,6 +55,8 @@ class PCAProjection(Projection):
     def learned(self) -> int:
         """How many rows the components have followed.
 
+        Examples
+        --------
         >>> PCAProjection(p=1).learn([[1.0, 2.0], [2.0, 1.0]]).learned
         2
         """

@@ -29,6 +29,8 @@ _VALUES = 20  # bits of a column's key for the value of a nominal feature
 class Distortion(NamedTuple):
     """What a projection did to squared distances: r = after / before, over pairs of rows.
 
+    Examples
+    --------
     >>> from thalweg import GaussianProjection
     >>> GaussianProjection(p=100).distortion([[1.0, 0.0], [0.0, 1.0]]).pairs
     1
@@ -70,8 +72,12 @@ class Columns(NamedTuple):
 def least_dimension(points: int, epsilon: float) -> int:
     """Give a p that keeps all squared distances between so many points within 1 ± epsilon, most likely.
 
-    Reference: W. B. Johnson, J. Lindenstrauss 1984; the constant of S. Dasgupta, A. Gupta, 2003.
+    References
+    ----------
+    W. B. Johnson, J. Lindenstrauss 1984; the constant of S. Dasgupta, A. Gupta, 2003.
 
+    Examples
+    --------
     >>> least_dimension(1000, 0.5)
     332
     """
@@ -118,6 +124,8 @@ class Projection(Parametrised, ABC):
     def transform(self, X: Any) -> Floats:
         """Project rows: an array, a frame, or a sparse matrix of SciPy's. Changes nothing but fixes the features.
 
+        Examples
+        --------
         >>> from thalweg import GaussianProjection
         >>> GaussianProjection(p=3).transform([[1.0, 0.0], [2.0, 0.0], [0.0, 0.0]]).shape
         (3, 3)
@@ -132,6 +140,8 @@ class Projection(Parametrised, ABC):
     def distortion(self, X: Any) -> Distortion:
         """Measure what the projection does to the distances between these rows (5,000 pairs of them at most).
 
+        Examples
+        --------
         >>> import numpy as np
         >>> from thalweg import GaussianProjection
         >>> rows = np.random.default_rng(1).normal(size=(100, 500))

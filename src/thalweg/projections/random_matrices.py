@@ -17,8 +17,12 @@ from thalweg.projections.projection import Columns, Floats, Ints, Linear
 class GaussianProjection(Linear):
     """Every entry of the matrix is drawn from N(0, 1/p): squared distances are kept on average, ± √(2/p) each.
 
-    Reference: S. Dasgupta, A. Gupta, "An elementary proof of a theorem of Johnson and Lindenstrauss", 2003.
+    References
+    ----------
+    S. Dasgupta, A. Gupta, "An elementary proof of a theorem of Johnson and Lindenstrauss", 2003.
 
+    Examples
+    --------
     >>> GaussianProjection(epsilon=0.5).dimension, GaussianProjection().dimension
     (332, 40)
     """
@@ -34,8 +38,12 @@ class GaussianProjection(Linear):
 class BernoulliProjection(Linear):
     """Every entry of the matrix is +1/√p or -1/√p: as good as the Gaussian one.
 
-    Reference: D. Achlioptas, "Database-friendly random projections", 2003.
+    References
+    ----------
+    D. Achlioptas, "Database-friendly random projections", 2003.
 
+    Examples
+    --------
     >>> sorted(set((BernoulliProjection(p=4).transform(np.eye(9)) * 2.0).ravel().tolist()))
     [-1.0, 1.0]
     """
@@ -51,8 +59,12 @@ class BernoulliProjection(Linear):
 class VerySparseProjection(Linear):
     """Most entries of the matrix are 0, so that a row costs little; the others are ± 1/√(p · density).
 
-    Reference: P. Li, T. Hastie, K. Church, "Very sparse random projections", KDD 2006.
+    References
+    ----------
+    P. Li, T. Hastie, K. Church, "Very sparse random projections", KDD 2006.
 
+    Examples
+    --------
     >>> projected = VerySparseProjection(density=0.1).transform(np.eye(1000))
     >>> bool(0.08 < (projected != 0.0).mean() < 0.12)
     True
@@ -102,8 +114,12 @@ class VerySparseProjection(Linear):
 class HashProjection(Linear):
     """The hashing trick: each column is added to, or taken from, one output. The cheapest, and works for any width.
 
-    Reference: K. Weinberger et al., "Feature hashing for large scale multitask learning", ICML 2009.
+    References
+    ----------
+    K. Weinberger et al., "Feature hashing for large scale multitask learning", ICML 2009.
 
+    Examples
+    --------
     >>> HashProjection(p=2, seed=3).transform([[5.0, 0.0], [0.0, 7.0]]).tolist()
     [[0.0, -5.0], [-7.0, 0.0]]
     """
@@ -132,6 +148,8 @@ class FourierProjection(Linear):
 
     The order of the features matters, and there must be more than p + 1 of them; none can join later.
 
+    Examples
+    --------
     >>> bool((abs(FourierProjection(p=4).transform(np.ones((1, 20)))) < 1e-9).all())  # a constant has no frequency
     True
     """

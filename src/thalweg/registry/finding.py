@@ -32,15 +32,25 @@ def public() -> dict[str, str]:
 def register(kind: str, name: str, thing: Any = None, line: str = "", **about: Any) -> Any:
     """Register a name of your own, as the library registers its names.
 
-    kind: "learner", "stream", "detector", "strategy", "projection", "index", "metric", "format" or "command".
-    name: what to call it, on the command line too. thing: the class or function, or the text "module:Class", which is
-    loaded when it is needed; None: give a decorator. line: what it is, in a line.
-    about: more about it: ``preset``, parameters that the name sets; of a metric ``title``, ``percent``,
-    ``lower_is_better``, ``highest`` and ``windowed``; of a format ``endings``, ``text`` and ``target``.
-
     A package that others install names its things as entry points instead, in the group ``thalweg.learners``,
     ``thalweg.metrics`` and so on.
 
+    Parameters
+    ----------
+    kind : str
+        "learner", "stream", "detector", "strategy", "projection", "index", "metric", "format" or "command".
+    name : str
+        What to call it, on the command line too.
+    thing : object
+        The class or function, or the text "module:Class", which is loaded when it is needed; None: give a decorator.
+    line : str
+        What it is, in a line.
+    about
+        More about it: ``preset``, parameters that the name sets; of a metric ``title``, ``percent``,
+        ``lower_is_better``, ``highest`` and ``windowed``; of a format ``endings``, ``text`` and ``target``.
+
+    Examples
+    --------
     >>> import thalweg
     >>> @register("metric", "error", line="share of the rows predicted wrong", title="error", lower_is_better=True)
     ... def error(counts):

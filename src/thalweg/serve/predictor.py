@@ -32,12 +32,20 @@ class Predictor:
     one version as a whole, the one that was there when it was asked for. That a trainer ends, in whatever way, changes
     nothing.
 
-    folder: of the trainer. sync: when a newer version is taken. "chunk": a thread of the predictor's own looks for it
-    every ``poll`` seconds (None: only ``refresh`` looks), and no answer ever waits. "immediate": whoever asks looks
-    first, so that an answer is never from an older version than the newest at that moment; the first who asks after a
-    change waits until the new version is loaded. wait: seconds to wait for a first version; None: not at all, it
-    answers when there is one.
+    Parameters
+    ----------
+    folder : str | os.PathLike[str]
+        Of the trainer.
+    sync : Literal["chunk", "immediate"]
+        When a newer version is taken. "chunk": a thread of the predictor's own looks for it every ``poll`` seconds
+        (None: only ``refresh`` looks), and no answer ever waits. "immediate": whoever asks looks first, so that an
+        answer is never from an older version than the newest at that moment; the first who asks after a change waits
+        until the new version is loaded.
+    wait : float | None
+        Seconds to wait for a first version; None: not at all, it answers when there is one.
 
+    Examples
+    --------
     >>> import tempfile
     >>> from thalweg import SEA, AdaptiveRandomForest, Trainer
     >>> folder, chunk = tempfile.mkdtemp(), SEA(seed=1).read(3_000)

@@ -24,17 +24,29 @@ _DRIFT = 2
 class Trainer:
     """Learns a stream, and publishes what it has learned to a folder, from which a ``Predictor`` answers.
 
-    learner: any learner; one with ``compile`` (a ``ChunkEnsemble``, a forest) is published frozen, another as it is.
-    folder: for versions; one in a file system of memory never touches the disk. every: rows between versions. drift: a
-    detector, or its name, which watches the learner's errors: a version is published when it finds a change. With
-    neither, a ``ChunkEnsemble`` publishes whenever it has a new tree. label_fraction: share of the rows that are
-    labelled and learned, drawn by ``seed``; the label of another row is never looked at. keep: versions whose files
-    stay.
-
     A trainer that finds a published version in its folder goes on from it, whatever became of the one before: ``rows``
     says how many rows of the stream that version had been given, and the next ``feed`` must begin with the row after.
     How rows are divided into calls of ``feed`` does not matter.
 
+    Parameters
+    ----------
+    learner : Classifier
+        Any learner; one with ``compile`` (a ``ChunkEnsemble``, a forest) is published frozen, another as it is.
+    folder : str | os.PathLike[str]
+        For versions; one in a file system of memory never touches the disk.
+    every : int | None
+        Rows between versions.
+    drift : object
+        A detector, or its name, which watches the learner's errors: a version is published when it finds a change.
+        With neither, a ``ChunkEnsemble`` publishes whenever it has a new tree.
+    label_fraction : float
+        Share of the rows that are labelled and learned, drawn by ``seed``; the label of another row is never looked
+        at.
+    keep : int
+        Versions whose files stay.
+
+    Examples
+    --------
     >>> import tempfile
     >>> from thalweg import SEA, ChunkEnsemble, Predictor
     >>> folder, chunk = tempfile.mkdtemp(), SEA(seed=1).read(5_000)

@@ -46,14 +46,27 @@ def plot_balls(
 ) -> Picture:
     """Let a copy of the learner learn the rows, and draw its balls over two features at chosen times.
 
-    learner: a BallCover or a BallCoverPlus, of which a copy is made; it stays as it is. X: the rows. y: their labels.
-    path: a .png, .svg or .pdf file with a panel for each time, or a .gif with a frame for each; None: only give the
-    panels. times: after how many rows; None: after a third, two thirds and all. features: which two are drawn. dark:
-    for a dark page.
-
     Balls are drawn in the scale of that time, coloured by their most frequent class and the fainter the fewer rows they
     counted, over the last 400 rows. With more than two features balls are shadows: a row may lie within and yet be far.
 
+    Parameters
+    ----------
+    learner : HasBalls
+        A BallCover or a BallCoverPlus, of which a copy is made; it stays as it is.
+    X : object
+        The rows.
+    y : object
+        Their labels.
+    path : str | os.PathLike[str] | None
+        A .png, .svg or .pdf file with a panel for each time, or a .gif with a frame for each; None: only give the
+        panels.
+    times : Sequence[int] | None
+        After how many rows; None: after a third, two thirds and all.
+    features : tuple[int, int]
+        Which two are drawn. dark: for a dark page.
+
+    Examples
+    --------
     >>> from thalweg import BallCover, Sine
     >>> chunk = Sine(seed=1).read(600)
     >>> picture = plot_balls(BallCover(max_balls=40), chunk.X, chunk.y, times=(200, 600))

@@ -162,11 +162,21 @@ def describe_stream(
 ) -> StreamSummary:
     """Read a stream from where it is and sum up what it holds, over time.
 
-    stream: it stands behind those rows afterwards.
-    rows: how many to read at most; None: all, where the stream says how many there are, else 100,000.
-    features: names of those to describe; None: all, or the 8 that change most. name: what to call the stream.
-    on_progress: is told the number of rows read, after every block.
+    Parameters
+    ----------
+    stream : Stream
+        It stands behind those rows afterwards.
+    rows : int | None
+        How many to read at most; None: all, where the stream says how many there are, else 100,000.
+    features : Sequence[str] | None
+        Names of those to describe; None: all, or the 8 that change most.
+    name : str | None
+        What to call the stream.
+    on_progress : Callable[[int], object] | None
+        Is told the number of rows read, after every block.
 
+    Examples
+    --------
     >>> from thalweg import SEA, DriftStream
     >>> stream = DriftStream(SEA(function=1), SEA(function=3, seed=2), position=4000, width=1000, limit=8000)
     >>> summary = describe_stream(stream, features=["x0"])

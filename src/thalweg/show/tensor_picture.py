@@ -46,10 +46,21 @@ def plot_explanation(
 ) -> Picture:
     """Draw an image, the landmarks on its way through the tree, and the share of each mode in its distance from them.
 
-    learner: one that has learned images. x: one image, height × width or height × width × colours. path: a .png, .svg
-    or .pdf file, or None. splits: how many of them, the first ones, are drawn. dark: for a dark page. The mode that a
-    split asks about is drawn dark; all are where it asks about all.
+    Parameters
+    ----------
+    learner : ComparesTensors
+        One that has learned images.
+    x : object
+        One image, height × width or height × width × colours.
+    path : str | os.PathLike[str] | None
+        A .png, .svg or .pdf file, or None.
+    splits : int
+        How many of them, the first ones, are drawn.
+    dark : bool
+        For a dark page. The mode that a split asks about is drawn dark; all are where it asks about all.
 
+    Examples
+    --------
     >>> from thalweg import CKDT, load_dataset
     >>> chunk = load_dataset("digits").read(1_000)
     >>> images = chunk.X.reshape(-1, 8, 8)

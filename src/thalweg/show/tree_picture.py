@@ -93,6 +93,8 @@ class Pictured(Tree):
     def describe(self, max_depth: int | None = None) -> str:
         """Write the tree as text: a line for each test and each leaf.
 
+        Examples
+        --------
         >>> from thalweg import SEA, HoeffdingTree
         >>> chunk = SEA(seed=1).read(20_000)
         >>> print(HoeffdingTree().partial_fit(chunk.X, chunk.y).describe(max_depth=1).splitlines()[0])
@@ -121,6 +123,8 @@ class Pictured(Tree):
     def explain_one(self, x: Any) -> Explanation:
         """Say why: the tests on the record's way, and what each feature added to the probability of each class.
 
+        Examples
+        --------
         >>> from thalweg import SEA, HoeffdingTree
         >>> chunk = SEA(seed=1, noise=0.0).read(20_000)
         >>> why = HoeffdingTree(leaf="majority").partial_fit(chunk.X, chunk.y).explain_one({"x0": 1, "x1": 9, "x2": 5})

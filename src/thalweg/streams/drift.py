@@ -30,13 +30,25 @@ from thalweg.streams.source import Source
 class DriftStream(Source):
     """Records of one stream, then of another: the chance of the new one follows a sigmoid around the position.
 
-    old, new: streams with the same features and classes, which are read from where they are. Either may drift itself:
-    only the one that is chosen moves on, so a nested stream counts its own records.
-    position: the row, counted from 1, where both are equally likely. width: how long the change takes (about 0.12
-    and 0.88 at half a width before and after), 1: abrupt. alpha: in its place the angle of the change at its centre in
-    degrees, as in MOA: the width is 1 / tan(alpha), cut to a whole number. rng: "splitmix", or "java" for MOA's very
-    choices. limit: rows, None: until the chosen stream ends.
+    Parameters
+    ----------
+    old, new : Stream
+        Streams with the same features and classes, which are read from where they are. Either may drift itself: only
+        the one that is chosen moves on, so a nested stream counts its own records.
+    position : int
+        The row, counted from 1, where both are equally likely.
+    width : float
+        How long the change takes (about 0.12 and 0.88 at half a width before and after), 1: abrupt.
+    alpha : float | None
+        In its place the angle of the change at its centre in degrees, as in MOA: the width is 1 / tan(alpha), cut to a
+        whole number.
+    rng : str
+        "splitmix", or "java" for MOA's very choices.
+    limit : int | None
+        Rows, None: until the chosen stream ends.
 
+    Examples
+    --------
     >>> from thalweg import SEA
     >>> third = DriftStream(SEA(function=3, seed=3), SEA(function=4, seed=4), position=1000)
     >>> stream = DriftStream(SEA(function=1, seed=1), third, position=2000, width=100)

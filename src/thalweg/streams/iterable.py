@@ -18,10 +18,20 @@ from thalweg.streams.source import Source
 class IterableStream(Source):
     """The (record, label) pairs of an iterable, in order; a record is a dict of numbers and text.
 
-    records: pairs. nominal: fields of numbers that are nominal. schema: features that are known beforehand; else they
-    are inferred from the first 1,000 pairs. A list can be read again; what comes once, such as a generator, cannot go
-    back, nor be restored. limit: rows.
+    Parameters
+    ----------
+    records : Iterable[tuple[Any, Any]]
+        Pairs.
+    nominal : Sequence[str]
+        Fields of numbers that are nominal.
+    schema : Schema | None
+        Features that are known beforehand; else they are inferred from the first 1,000 pairs. A list can be read
+        again; what comes once, such as a generator, cannot go back, nor be restored.
+    limit : int | None
+        Rows.
 
+    Examples
+    --------
     >>> stream = IterableStream([({"sky": "clear", "degrees": 21}, "yes"), ({"sky": "rain"}, "no")])
     >>> stream.take(2).X.tolist()
     [[0.0, 21.0], [1.0, nan]]

@@ -21,13 +21,29 @@ class ArrayStream(Source):
 
     Nothing is copied as a whole. Chunks are copies: whoever changes one leaves the array as it is.
 
-    X: rows, or tensors (n, N1, …, NL), which become rows of all their values; integers are kept as they are and become
-    float64 as they are read. y: a label for each row, or the name of the frame's column with the labels.
-    schema: features and classes that are known beforehand. time, label_time: when each record, or its label, was seen;
-    numbers are seconds. limit: rows, None: all. sparse: give sparse rows, or dense ones, whatever X is; None: sparse
-    where X is. order: "given"; "shuffled"; or "incremental", shuffled so that a class after another joins those that
-    are there already, at its ``drifts``. seed: of the order.
+    Parameters
+    ----------
+    X : object
+        Rows, or tensors (n, N1, …, NL), which become rows of all their values; integers are kept as they are and
+        become float64 as they are read.
+    y : object
+        A label for each row, or the name of the frame's column with the labels.
+    schema : Schema | None
+        Features and classes that are known beforehand.
+    time, label_time : object
+        When each record, or its label, was seen; numbers are seconds.
+    limit : int | None
+        Rows, None: all.
+    sparse : bool | None
+        Give sparse rows, or dense ones, whatever X is; None: sparse where X is.
+    order : str
+        "given"; "shuffled"; or "incremental", shuffled so that a class after another joins those that are there
+        already, at its ``drifts``.
+    seed : int
+        Of the order.
 
+    Examples
+    --------
     >>> stream = ArrayStream([[1.0, 2.0], [3.0, 4.0]], ["no", "yes"])
     >>> stream.read(1).y.tolist(), stream.read(5).X.tolist(), stream.read(1)
     (['no'], [[3.0, 4.0]], None)

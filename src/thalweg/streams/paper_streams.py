@@ -67,13 +67,22 @@ def paper_stream(
 ) -> Source:
     """Make the stream of that name.
 
-    name: as the paper has it: AGR_a, SEA_g, RBF_f, …; ``thalweg list`` has them all.
-    rows: how many; None: as many as the authors used. rng: "java" gives the very records of MOA, which they used: all
-    concepts have the same seed, so that a concept that comes again replays its records, and MOA's slips are kept;
-    "splitmix" gives every concept a seed of its own. Syn-5 and Syn-10 are no streams of MOA: for them ``rng`` changes
-    nothing. period: records between two drifts of AGR, SEA and LED, whose gradual changes take a fifth of it; None:
-    250,000, as the authors have it.
+    Parameters
+    ----------
+    name : str
+        As the paper has it: AGR_a, SEA_g, RBF_f, …; ``thalweg list`` has them all.
+    rows : int | None
+        How many; None: as many as the authors used.
+    rng : Rng
+        "java" gives the very records of MOA, which they used: all concepts have the same seed, so that a concept that
+        comes again replays its records, and MOA's slips are kept; "splitmix" gives every concept a seed of its own.
+        Syn-5 and Syn-10 are no streams of MOA: for them ``rng`` changes nothing.
+    period : int | None
+        Records between two drifts of AGR, SEA and LED, whose gradual changes take a fifth of it; None: 250,000, as the
+        authors have it.
 
+    Examples
+    --------
     >>> paper_stream("AGR_a").drifts
     (250000, 500000, 750000)
     >>> paper_stream("SEA_g", rows=40_000, period=10_000).drifts

@@ -25,6 +25,8 @@ class Source(ABC):
 
     How many records are read at a time never changes what they are.
 
+    Examples
+    --------
     >>> from thalweg import SEA
     >>> stream = SEA(seed=7, limit=2_500)
     >>> [len(chunk) for chunk in stream.chunks(1_000)]
@@ -98,6 +100,8 @@ class Source(ABC):
     def read(self, n: int) -> Chunk | None:
         """Give up to n next records: an empty chunk means "nothing yet", None "ended".
 
+        Examples
+        --------
         >>> from thalweg import SEA
         >>> SEA(limit=10).read(100).X.shape
         (10, 3)
@@ -118,6 +122,8 @@ class Source(ABC):
     def take(self, n: int) -> Chunk:
         """Give the next n records, fewer only where the stream has no more.
 
+        Examples
+        --------
         >>> from thalweg import SEA
         >>> X, y = (chunk := SEA().take(5)).X, chunk.y
         >>> X.shape, y.shape
@@ -202,6 +208,8 @@ class Generator(Source, Parametrised):
     A generator is its parameters, its schema and a compiled routine that ``_fill`` calls. What the next records depend
     on stands in the tables ``_now``: the random numbers, and what ``_first_tables`` adds to them.
 
+    Examples
+    --------
     >>> from thalweg import SEA
     >>> SEA().endless, SEA(limit=1_000).endless
     (True, False)

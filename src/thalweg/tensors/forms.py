@@ -27,8 +27,15 @@ LARGEST_FULL = 200_000
 class CPTensors:
     """Tensors as sums of outer products: Σ_q weights[q] · a_q^(1) ∘ … ∘ a_q^(L), all of one shape and one rank.
 
-    weights: (n, r). factors: one array (n, N_k, r) for each mode k.
+    Parameters
+    ----------
+    weights : object
+        (n, r).
+    factors : Sequence[Any]
+        One array (n, N_k, r) for each mode k.
 
+    Examples
+    --------
     >>> rng = np.random.default_rng(1)
     >>> tensors = CPTensors(np.ones((5, 2)), [rng.random((5, size, 2)) for size in (4, 3, 6)])
     >>> len(tensors), tensors.shape, tensors.rank, tensors[:2].dense().shape
@@ -64,6 +71,8 @@ class CPTensors:
     def one(cls, weights: Any, factors: Sequence[Any]) -> Self:
         """Make a chunk of a single tensor from weights (r) and factors (N_k, r).
 
+        Examples
+        --------
         >>> CPTensors.one([2.0], [[[1.0], [0.0]], [[0.0], [3.0]]]).dense()[0].tolist()
         [[0.0, 6.0], [0.0, 0.0]]
         """
@@ -102,6 +111,8 @@ class CPTensors:
     def as_rows(self) -> tuple[Floats, Schema]:
         """Write each tensor as a row: its weights, then for each mode and each product a vector.
 
+        Examples
+        --------
         >>> CPTensors.one([2.0], [[[1.0], [0.0]], [[0.0], [3.0]]]).as_rows()[0].tolist()
         [[2.0, 1.0, 0.0, 0.0, 3.0]]
         """
@@ -135,9 +146,19 @@ class CPTensors:
 class SparseTensors:
     """Tensors of which few values are not 0, by their coordinates; values at the same coordinates are added up.
 
-    coords: (m, L), those of the first tensor first. values: (m). starts: (n + 1), tensor i has the values from
-    starts[i] to starts[i + 1]. shape: (N1, …, NL).
+    Parameters
+    ----------
+    coords : object
+        (m, L), those of the first tensor first.
+    values : object
+        (m).
+    starts : object
+        (n + 1), tensor i has the values from starts[i] to starts[i + 1].
+    shape : Sequence[int]
+        (N1, …, NL).
 
+    Examples
+    --------
     >>> tensors = SparseTensors([[0, 1], [2, 0], [1, 1]], [5.0, 6.0, 7.0], starts=[0, 2, 3], shape=(3, 2))
     >>> len(tensors), tensors[1:].dense()[0].tolist()
     (2, [[0.0, 0.0], [0.0, 7.0], [0.0, 0.0]])
@@ -171,6 +192,8 @@ class SparseTensors:
     def one(cls, coords: Any, values: Any, shape: Sequence[int]) -> Self:
         """Make a chunk of a single tensor.
 
+        Examples
+        --------
         >>> SparseTensors.one([[0, 1]], [5.0], (1, 2)).dense().tolist()
         [[[0.0, 5.0]]]
         """
@@ -180,6 +203,8 @@ class SparseTensors:
     def from_dense(cls, tensors: Any) -> Self:
         """Keep the values of an array (n, N1, …, NL) that are not 0.
 
+        Examples
+        --------
         >>> SparseTensors.from_dense(np.eye(3)[None]).values.tolist()
         [1.0, 1.0, 1.0]
         """
@@ -207,6 +232,8 @@ class SparseTensors:
     def as_rows(self) -> tuple[Any, Schema]:
         """Write each tensor as a sparse row of all its values, the last index running fastest.
 
+        Examples
+        --------
         >>> SparseTensors.one([[1, 1]], [5.0], (2, 2)).as_rows()[0].toarray().tolist()
         [[0.0, 0.0, 0.0, 5.0]]
         """

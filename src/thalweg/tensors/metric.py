@@ -24,6 +24,8 @@ class ChordalDistance(RankRule):
     spaces, which sees neither scale nor sign. ``BallCover`` with this metric, variant="auto" (centres that stay) and
     scale=None (values as they are) covers tensors with balls.
 
+    Examples
+    --------
     >>> near = ChordalDistance(shape=(2, 2))
     >>> a, b = np.array([1.0, 0.0, 0.0, 0.0]), np.array([0.0, 5.0, 0.0, 0.0])
     >>> near(a, -3.0 * a), round(near(a, b), 6)

@@ -61,10 +61,14 @@ class BallCover(Covering):
     to choose what to ask a label for. Nominal values differ by 1 or not at all, and those of a centre do not move.
     Missing values are refused. A row of weight w counts as w rows.
 
-    Reference: R. De Rosa, F. Orabona, N. Cesa-Bianchi, "The ABACOC algorithm: a novel approach for nonparametric
-    classification of data streams", ICDM 2015. As there: variants, radii, moves, discards by rate; start by samples,
-    online scale, probabilities and the rules for ties are ours.
+    References
+    ----------
+    R. De Rosa, F. Orabona, N. Cesa-Bianchi, "The ABACOC algorithm: a novel approach for nonparametric classification
+    of data streams", ICDM 2015. As there: variants, radii, moves, discards by rate; start by samples, online scale,
+    probabilities and the rules for ties are ours.
 
+    Examples
+    --------
     >>> from thalweg import SEA
     >>> chunk = SEA(seed=1).read(5_000)
     >>> learner = BallCover(max_balls=200)

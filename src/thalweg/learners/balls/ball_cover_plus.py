@@ -41,9 +41,13 @@ class BallCoverPlus(Covering):
     refused. A row of weight w counts as w in balls, signs and errors. ``predict_proba`` is what the one that answers
     says, drawn towards "all alike" by its error of late.
 
-    Reference: the balls are those of R. De Rosa, F. Orabona, N. Cesa-Bianchi, "The ABACOC algorithm", ICDM 2015; all
-    else is ours, measured in docs/balls.md.
+    References
+    ----------
+    the balls are those of R. De Rosa, F. Orabona, N. Cesa-Bianchi, "The ABACOC algorithm", ICDM 2015; all else is
+    ours, measured in docs/balls.md.
 
+    Examples
+    --------
     >>> from thalweg import SEA
     >>> chunk = SEA(seed=1).read(5_000)
     >>> learner = BallCoverPlus(max_balls=100)
@@ -84,6 +88,8 @@ class BallCoverPlus(Covering):
     def answers(self) -> str:
         """Who answers now: "vote", "signs", "last" or "recent".
 
+        Examples
+        --------
         >>> BallCoverPlus().answers
         'vote'
         """

@@ -21,9 +21,13 @@ class CondensedKNN(KeptRows):
     Distances are Euclidean; nominal values differ by 1 or not at all; the oldest row comes first among equals. Missing
     values are refused.
 
-    Reference: P. Hart, "The condensed nearest neighbor rule", IEEE Transactions on Information Theory 14, 1968 (there
-    with several passes over the data, here with one).
+    References
+    ----------
+    P. Hart, "The condensed nearest neighbor rule", IEEE Transactions on Information Theory 14, 1968 (there with
+    several passes over the data, here with one).
 
+    Examples
+    --------
     >>> from thalweg import Sine
     >>> chunk = Sine(irrelevant=False, seed=1).read(5_000)
     >>> learner = CondensedKNN(max_rows=500)

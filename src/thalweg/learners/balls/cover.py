@@ -77,6 +77,8 @@ class Covering(Scaled):
     def balls(self) -> list[Ball]:
         """The balls, in the order of their places; a discarded one's place is taken by the next.
 
+        Examples
+        --------
         >>> from thalweg import BallCover
         >>> learner = BallCover(scale=None).partial_fit([[1.0], [4.0], [4.5]], ["a", "b", "b"])
         >>> [(b.id, b.centre.tolist(), b.radius, b.counts) for b in learner.balls]
@@ -97,8 +99,13 @@ class Covering(Scaled):
     def ball_shapes(self, features: Sequence[int] = (0, 1)) -> tuple[Floats, Floats, list[Any], Floats]:
         """Give centres and half axes of the balls along features, in the units of the rows; most frequent class; rows.
 
-        features: which ones, by number. With more of them than these, balls are shadows.
+        Parameters
+        ----------
+        features : Sequence[int]
+            Which ones, by number. With more of them than these, balls are shadows.
 
+        Examples
+        --------
         >>> from thalweg import BallCover
         >>> learner = BallCover(scale=None).partial_fit([[1.0], [4.0], [4.5]], ["a", "b", "b"])
         >>> centres, half_axes, classes, rows = learner.ball_shapes([0])
@@ -127,6 +134,8 @@ class Covering(Scaled):
     def novelty(self, X: Any) -> Floats:
         """Say how far outside the cover rows fall, in radii of the nearest ball: 0 inside; infinite without a cover.
 
+        Examples
+        --------
         >>> from thalweg import BallCover
         >>> learner = BallCover(scale=None).partial_fit([[1.0], [3.0], [3.5]], ["a", "b", "b"])
         >>> learner.novelty([[2.5], [5.5], [9.25]])

@@ -23,9 +23,13 @@ class KernelPerceptron(KeptRows):
     not at all. ``predict_proba`` is the softmax of the sums: its order counts, not its size. Missing values are
     refused.
 
-    Reference: G. Cavallanti, N. Cesa-Bianchi, C. Gentile, "Tracking the best hyperplane with a simple budget
-    perceptron", Machine Learning 69, 2007 (discard by chance); multi-class by the two classes of a mistake.
+    References
+    ----------
+    G. Cavallanti, N. Cesa-Bianchi, C. Gentile, "Tracking the best hyperplane with a simple budget perceptron", Machine
+    Learning 69, 2007 (discard by chance); multi-class by the two classes of a mistake.
 
+    Examples
+    --------
     >>> from thalweg import Sine
     >>> chunk = Sine(seed=1).read(5_000)
     >>> learner = KernelPerceptron(max_rows=500)

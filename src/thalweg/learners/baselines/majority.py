@@ -14,6 +14,8 @@ from thalweg.learners.baselines.majority_jit import play
 class MajorityClass(Classifier):
     """Predict the class shares seen so far, whatever the record.
 
+    Examples
+    --------
     >>> MajorityClass().partial_fit([[0.0], [0.0], [0.0]], ["a", "b", "b"]).predict_one([7.0])
     'b'
     """

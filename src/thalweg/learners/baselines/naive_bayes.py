@@ -14,6 +14,8 @@ _NEVER_SPLIT = Rules(grace_period=math.inf, leaf="bayes")
 class NaiveBayes(Tree):
     """A tree that never splits: Gaussians for numbers, smoothed counts for nominal values, worked in logarithms.
 
+    Examples
+    --------
     >>> X = [[1.0], [1.2], [5.0], [5.1]]
     >>> NaiveBayes().partial_fit(X, ["low", "low", "high", "high"]).predict_one([4.8])
     'high'

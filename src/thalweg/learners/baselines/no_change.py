@@ -14,6 +14,8 @@ from thalweg.learners.baselines.no_change_jit import play
 class NoChange(Classifier):
     """Predict the previous label, whatever the record. Where labels come in runs this is hard to beat.
 
+    Examples
+    --------
     >>> NoChange().partial_fit([[0.0], [0.0]], ["up", "down"]).predict_one([7.0])
     'down'
     """

@@ -16,9 +16,15 @@ from thalweg.core.schema import Schema
 class Vote(Classifier):
     """Each learner learns every row; the probabilities are averaged.
 
-    learners: one or more, of any kind; each joins with its parameters and as if it had seen nothing.
-    weights: how much each counts; None: all alike.
+    Parameters
+    ----------
+    learners : Sequence[Classifier]
+        One or more, of any kind; each joins with its parameters and as if it had seen nothing.
+    weights : Sequence[float] | None
+        How much each counts; None: all alike.
 
+    Examples
+    --------
     >>> from thalweg import SEA, HoeffdingTree, NaiveBayes, Vote
     >>> chunk = SEA(seed=1).read(5_000)
     >>> vote = Vote(learners=(HoeffdingTree(), NaiveBayes()))

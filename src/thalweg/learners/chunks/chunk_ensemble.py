@@ -37,21 +37,39 @@ class ChunkEnsemble(Classifier):
     Until the first chunk is full all classes are alike. ``flush`` makes a tree of a chunk that is not full yet, and
     ``fit``, after which nothing more may come, does so too.
 
-    size: trees that are kept, the oldest goes first (the paper's n); None: all. chunk: rows of a tree (its D).
-    index: "linear-rules", "linear-trees", "e-tree", "bitmap", "compiled-trees", with parameters if need be, such as
-    "e-tree(most=20)", or "auto": whichever suits the rules there are; ``index_reason`` says why. All give the same
-    bits. weights: "equal", as in the paper; "accuracy": by how much a tree's squared error on the newest chunk is below
-    that of guessing by class shares (the newest tree's counts as 0); "decay": each tree has ``decay`` times the say of
-    the next. votes: "soft", shares of the classes in a leaf; "hard", its heaviest class, as in the paper.
-    indexed: "all" rules, or, with two classes and hard votes, those of the "target" class, the one with fewer rules, as
-    in the paper; the other class has what is left. With more classes it is all.
-    min_leaf: weight that at least two branches of a test must hold. confidence: of pessimistic pruning, lower prunes
-    more; None: no pruning. backend: "c4.5", see ``chunk_tree``; "sklearn": scikit-learn's tree by entropy,
-    without pruning.
+    Parameters
+    ----------
+    size : int | None
+        Trees that are kept, the oldest goes first (the paper's n); None: all.
+    chunk : int
+        Rows of a tree (its D).
+    index : str
+        "linear-rules", "linear-trees", "e-tree", "bitmap", "compiled-trees", with parameters if need be, such as
+        "e-tree(most=20)", or "auto": whichever suits the rules there are; ``index_reason`` says why. All give the same
+        bits.
+    weights : Literal["equal", "accuracy", "decay"]
+        "equal", as in the paper; "accuracy": by how much a tree's squared error on the newest chunk is below that of
+        guessing by class shares (the newest tree's counts as 0); "decay": each tree has ``decay`` times the say of the
+        next.
+    votes : Literal["soft", "hard"]
+        "soft", shares of the classes in a leaf; "hard", its heaviest class, as in the paper.
+    indexed : Literal["all", "target"]
+        "all" rules, or, with two classes and hard votes, those of the "target" class, the one with fewer rules, as in
+        the paper; the other class has what is left. With more classes it is all.
+    min_leaf : float
+        Weight that at least two branches of a test must hold.
+    confidence : float | None
+        Of pessimistic pruning, lower prunes more; None: no pruning.
+    backend : Literal["c4.5", "sklearn"]
+        "c4.5", see ``chunk_tree``; "sklearn": scikit-learn's tree by entropy, without pruning.
 
-    References: P. Zhang et al., "Enabling fast prediction for ensemble models on data streams", KDD 2011; H. Wang,
-    W. Fan, P. S. Yu, J. Han, "Mining concept-drifting data streams using ensemble classifiers", KDD 2003 (weights).
+    References
+    ----------
+    P. Zhang et al., "Enabling fast prediction for ensemble models on data streams", KDD 2011; H. Wang, W. Fan, P. S.
+    Yu, J. Han, "Mining concept-drifting data streams using ensemble classifiers", KDD 2003 (weights).
 
+    Examples
+    --------
     >>> from thalweg import SEA
     >>> chunk = SEA(seed=1).read(6_000)
     >>> learner = ChunkEnsemble(size=3, chunk=1_000, index="e-tree").partial_fit(chunk.X, chunk.y)
@@ -226,6 +244,8 @@ class ChunkEnsemble(Classifier):
     def flush(self) -> Self:
         """Make a tree of the rows that wait in the chunk, however few.
 
+        Examples
+        --------
         >>> learner = ChunkEnsemble(chunk=100).partial_fit([[0.0], [1.0]] * 20, ["no", "yes"] * 20)
         >>> learner.predict_proba_one([1.0]), learner.flush().predict_one([1.0])
         ({'no': 0.5, 'yes': 0.5}, 'yes')
@@ -292,6 +312,8 @@ class ChunkEnsemble(Classifier):
     def compile(self) -> "FrozenEnsemble":
         """Give a predictor that answers as the ensemble does now, bit for bit; it learns no more.
 
+        Examples
+        --------
         >>> from thalweg import SEA
         >>> chunk = SEA(seed=1).read(3_000)
         >>> learner = ChunkEnsemble(chunk=500).partial_fit(chunk.X, chunk.y)
@@ -375,8 +397,13 @@ class ChunkEnsemble(Classifier):
 class FrozenEnsemble(Frozen):
     """What the ``compile`` of a ``ChunkEnsemble`` gives: a copy of its index, the same probabilities bit for bit.
 
-    kind: the kind of its index.
+    Parameters
+    ----------
+    kind : str
+        The kind of its index.
 
+    Examples
+    --------
     >>> FrozenEnsemble(kind="bitmap").nbytes < 1_000
     True
     """
@@ -393,7 +420,13 @@ class FrozenEnsemble(Frozen):
 
     @classmethod
     def of(cls, kind: str, index: Index, target: Target, labels: Labels, schema: Schema) -> "FrozenEnsemble":
-        """Copy an index. target: the class whose rules it holds."""
+        """Copy an index.
+
+        Parameters
+        ----------
+        target : Target
+            The class whose rules it holds.
+        """
         self = cls(kind=kind)
         copied = type(index)(**index.get_params())
         copied.restore(index.tables())

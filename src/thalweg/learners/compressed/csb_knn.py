@@ -29,9 +29,13 @@ class CompressedBagging(Bagging, Neighbours, RandomProjection, Classifier):
     A member that is replaced gets a new matrix. A projection that moves ("pca") is not for this; CompressedBaggedKNN
     has one matrix for all members.
 
-    Reference: M. Bahri, A. Bifet, S. Maniu, R. de Mello, N. Tziortziotis, "Compressed k-nearest neighbors ensembles for
-    evolving data streams", ECAI 2020.
+    References
+    ----------
+    M. Bahri, A. Bifet, S. Maniu, R. de Mello, N. Tziortziotis, "Compressed k-nearest neighbors ensembles for evolving
+    data streams", ECAI 2020.
 
+    Examples
+    --------
     >>> from thalweg import CompressedBagging, Text
     >>> chunk = Text(words=500, seed=1).read(3_000)
     >>> learner = CompressedBagging(size=5, p=20)

@@ -13,9 +13,13 @@ from thalweg.learners.forests.forest import Forest
 class CompressedForest(RandomlyProjected):
     """Trees that see records through one random projection: CS-ARF, or CS leveraging bagging of Hoeffding trees.
 
-    Reference: M. Bahri, H. M. Gomes, A. Bifet, S. Maniu, "CS-ARF: compressed adaptive random forests for evolving data
-    stream classification", IJCNN 2020.
+    References
+    ----------
+    M. Bahri, H. M. Gomes, A. Bifet, S. Maniu, "CS-ARF: compressed adaptive random forests for evolving data stream
+    classification", IJCNN 2020.
 
+    Examples
+    --------
     >>> from thalweg import CompressedForest, Text
     >>> chunk = Text(words=500, seed=1).read(5_000)
     >>> forest = CompressedForest(size=10, p=40)

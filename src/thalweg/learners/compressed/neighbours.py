@@ -39,9 +39,13 @@ class CompressedKNN(_Neighbours, RandomlyProjected):
 
     Memory: window × p, and the matrix (``memory()`` tells them apart), which is drawn anew when a model is loaded.
 
-    Reference: M. Bahri, A. Bifet, S. Maniu, R. de Mello, N. Tziortziotis, "Compressed k-nearest neighbors ensembles for
-    evolving data streams", ECAI 2020.
+    References
+    ----------
+    M. Bahri, A. Bifet, S. Maniu, R. de Mello, N. Tziortziotis, "Compressed k-nearest neighbors ensembles for evolving
+    data streams", ECAI 2020.
 
+    Examples
+    --------
     >>> from thalweg import CompressedKNN, Text
     >>> chunk = Text(words=1000, seed=1).read(5_000)
     >>> learner = CompressedKNN(k=5, p=40)
@@ -57,6 +61,8 @@ class CompressedKNN(_Neighbours, RandomlyProjected):
 class HashedKNN(_Neighbours, Size):
     """Nearest neighbours behind the hashing trick (HT-kNN): each feature is added to, or taken from, one of p columns.
 
+    Examples
+    --------
     >>> from thalweg import HashedKNN, Text
     >>> chunk = Text(words=1000, seed=1).read(5_000)
     >>> learner = HashedKNN(p=40)
@@ -82,6 +88,8 @@ class PCAKNN(_Neighbours, Size):
     came, window × features (sparse ones, if the first came so: the values that are not 0), which are part of a saved
     model. Time for a row: p × columns; to project again, window / n times that.
 
+    Examples
+    --------
     >>> from thalweg import PCAKNN, Text
     >>> chunk = Text(words=500, seed=1).read(3_000)
     >>> learner = PCAKNN(p=40)
@@ -181,6 +189,8 @@ class CompressedBaggedKNN(Bagging, Neighbours, RandomlyProjected):
 
     The members hardly differ; CompressedBagging gives each its own matrix, which helps much more.
 
+    Examples
+    --------
     >>> from thalweg import CompressedBaggedKNN, Text
     >>> chunk = Text(words=1000, seed=1).read(3_000)
     >>> learner = CompressedBaggedKNN(p=40)
@@ -212,6 +222,8 @@ class CompressedBaggedKNN(Bagging, Neighbours, RandomlyProjected):
 class CompressedSamKNN(Memories, RandomlyProjected):
     """Neighbours with a short-term and a long-term memory behind a random projection (CS-samkNN).
 
+    Examples
+    --------
     >>> from thalweg import CompressedSamKNN, Text
     >>> chunk = Text(words=500, seed=1).read(3_000)
     >>> learner = CompressedSamKNN(p=40)

@@ -58,6 +58,8 @@ class Compressed(Classifier):
     def distortion(self) -> Distortion:
         """Say what the projection does to distances: of every eighth of the last 8,000 rows from the row before it.
 
+        Examples
+        --------
         >>> from thalweg import CompressedKNN, Text
         >>> chunk = Text(words=500, seed=1).read(1_000)
         >>> found = CompressedKNN(p=40).partial_fit(chunk.X, chunk.y).distortion()
@@ -84,6 +86,8 @@ class Compressed(Classifier):
     def project(self, X: Any) -> Floats:
         """Project records as the learner sees them. Changes nothing.
 
+        Examples
+        --------
         >>> from thalweg import CompressedKNN, Text
         >>> chunk = Text(words=500, seed=1).read(1_000)
         >>> CompressedKNN(p=40).partial_fit(chunk.X, chunk.y).project(chunk.X).shape
@@ -210,6 +214,8 @@ class Projected(Compressed):
 
     Nominal features are a column for each value. A missing value adds nothing (behind "pca" it is the mean).
 
+    Examples
+    --------
     >>> from thalweg import HoeffdingTree, Projected, Text
     >>> chunk = Text(words=500, seed=1).read(5_000)
     >>> learner = Projected(learner=HoeffdingTree(), projection="gaussian(p=20)")

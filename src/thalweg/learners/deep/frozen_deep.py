@@ -18,6 +18,8 @@ from thalweg.learners.deep.cascade import CLASSES, layer_schema, stacked
 class FrozenDeepForest(Frozen):
     """What a deep forest's ``compile`` gives: the same probabilities, bit for bit.
 
+    Examples
+    --------
     >>> from thalweg import SEA, StreamingDeepForest
     >>> chunk = SEA(seed=1).read(2_000)
     >>> forest = StreamingDeepForest(layers=2, size=3).partial_fit(chunk.X, chunk.y)
@@ -35,7 +37,15 @@ class FrozenDeepForest(Frozen):
         cls, layers: list[list[FrozenForest]], columns: NDArray[np.int64], weights: Floats, mean: bool, labels: Labels,
         schema: Schema,
     ) -> "FrozenDeepForest":  # fmt: skip
-        """Put frozen forests together. weights: of each layer. mean: does a layer see the mean of the one before?"""
+        """Put frozen forests together.
+
+        Parameters
+        ----------
+        weights : Floats
+            Of each layer.
+        mean : bool
+            Does a layer see the mean of the one before?
+        """
         self = cls()
         self._labels, self._schema, self._layers = labels.copy(), schema, layers
         self._columns, self._weights, self._mean = columns.copy(), weights.copy(), np.array([int(mean)])

@@ -54,9 +54,13 @@ class StreamingDeepForest(Classifier):
 
     The answers of a layer come from before it learned the row, so that no label leaks into the next layer.
 
-    Reference: A. V. Luong, T. T. Nguyen, A. W.-C. Liew, "Streaming active deep forest for evolving data stream
-    classification", 2020.
+    References
+    ----------
+    A. V. Luong, T. T. Nguyen, A. W.-C. Liew, "Streaming active deep forest for evolving data stream classification",
+    2020.
 
+    Examples
+    --------
     >>> from thalweg import SEA, StreamingDeepForest
     >>> chunk = SEA(seed=1).read(3_000)
     >>> forest = StreamingDeepForest(layers=2, size=3)
@@ -288,6 +292,8 @@ class StreamingDeepForest(Classifier):
     def compile(self) -> FrozenDeepForest:
         """Give a predictor that answers as the forest does now, bit for bit, and faster; it learns no more.
 
+        Examples
+        --------
         >>> from thalweg import SEA, StreamingDeepForest
         >>> chunk = SEA(seed=1).read(1_000)
         >>> forest = StreamingDeepForest(layers=2, size=3).partial_fit(chunk.X, chunk.y)
@@ -324,6 +330,8 @@ class StreamingDeepForest(Classifier):
     def layer_probas(self, X: Any) -> list[Floats]:
         """Give for each layer, one on trial too, what its forests say: forests × rows × classes. Changes nothing.
 
+        Examples
+        --------
         >>> from thalweg import SEA, StreamingDeepForest
         >>> chunk = SEA(seed=1).read(1_000)
         >>> forest = StreamingDeepForest(layers=2, size=3).partial_fit(chunk.X, chunk.y)
@@ -342,6 +350,8 @@ class StreamingDeepForest(Classifier):
         To a layer after the first one the features "answer 0", … are what the layer before says about class 0, …; with
         ``pass_on="forests"`` about class 0 by its first forest, by its second, …, then about class 1.
 
+        Examples
+        --------
         >>> from thalweg import SEA, StreamingDeepForest
         >>> chunk = SEA(seed=1).read(1_000)
         >>> forest = StreamingDeepForest(layers=2, size=3).partial_fit(chunk.X, chunk.y)

@@ -21,9 +21,13 @@ class AdaptiveRandomForest(Forest):
 
     At a warning a tree starts to grow in the background of the member; at a drift it takes the member's place.
 
-    Reference: H. M. Gomes, A. Bifet, J. Read, J. P. Barddal, F. Enembreck, B. Pfahringer, G. Holmes, T. Abdessalem,
-    "Adaptive random forests for evolving data stream classification", Machine Learning 106, 2017.
+    References
+    ----------
+    H. M. Gomes, A. Bifet, J. Read, J. P. Barddal, F. Enembreck, B. Pfahringer, G. Holmes, T. Abdessalem, "Adaptive
+    random forests for evolving data stream classification", Machine Learning 106, 2017.
 
+    Examples
+    --------
     >>> from thalweg import SEA, AdaptiveRandomForest
     >>> chunk = SEA(seed=1).read(5_000)
     >>> forest = AdaptiveRandomForest(size=5)

@@ -13,9 +13,13 @@ from thalweg.learners.forests.forest import Forest, Plan
 class OnlineBagging(Forest):
     """Each tree learns each row with a weight drawn from Poisson(rate), as if it had its own bootstrap sample.
 
-    Reference: N. Oza, S. Russell, "Online bagging and boosting", AISTATS 2001; with ADWIN: A. Bifet, G. Holmes,
-    B. Pfahringer, R. Kirkby, R. Gavaldà, "New ensemble methods for evolving data streams", KDD 2009.
+    References
+    ----------
+    N. Oza, S. Russell, "Online bagging and boosting", AISTATS 2001; with ADWIN: A. Bifet, G. Holmes, B. Pfahringer, R.
+    Kirkby, R. Gavaldà, "New ensemble methods for evolving data streams", KDD 2009.
 
+    Examples
+    --------
     >>> from thalweg import SEA, OnlineBagging
     >>> chunk = SEA(seed=1).read(5_000)
     >>> forest = OnlineBagging(size=3)

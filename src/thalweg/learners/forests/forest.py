@@ -277,6 +277,8 @@ class Forest(Growing, Classifier):
     def compile(self) -> FrozenForest:
         """Give a predictor that answers as the forest does now, bit for bit, and faster; it learns no more.
 
+        Examples
+        --------
         >>> from thalweg import SEA, AdaptiveRandomForest
         >>> chunk = SEA(seed=1).read(5_000)
         >>> forest = AdaptiveRandomForest(size=5).partial_fit(chunk.X, chunk.y)
@@ -304,6 +306,8 @@ class Forest(Growing, Classifier):
     def members(self) -> list[Member]:
         """Each member as it is now: depth and leaves of its tree, accuracy, age, warnings and drifts.
 
+        Examples
+        --------
         >>> from thalweg import SEA, AdaptiveRandomForest
         >>> chunk = SEA(seed=1).read(5_000)
         >>> forest = AdaptiveRandomForest(size=3).partial_fit(chunk.X, chunk.y)
@@ -327,6 +331,8 @@ class Forest(Growing, Classifier):
         Without a window: its part in what all splits gain. With one, rows X with labels y: how much accuracy is lost
         when the feature's values are shuffled among the rows.
 
+        Examples
+        --------
         >>> from thalweg import SEA, OnlineBagging
         >>> chunk = SEA(seed=1, noise=0.0).read(20_000)
         >>> found = OnlineBagging(size=3).partial_fit(chunk.X, chunk.y).importances()
@@ -343,6 +349,8 @@ class Forest(Growing, Classifier):
     def explain_one(self, x: Any) -> Explanation:
         """Say why: the rule that fired in each tree, and what each feature added to the probability of each class.
 
+        Examples
+        --------
         >>> from thalweg import SEA, OnlineBagging
         >>> chunk = SEA(seed=1, noise=0.0).read(20_000)
         >>> forest = OnlineBagging(size=3).partial_fit(chunk.X, chunk.y)

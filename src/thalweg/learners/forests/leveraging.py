@@ -21,8 +21,12 @@ SAMPLINGS = {
 class LeveragingBagging(Forest):
     """Online bagging with weights from Poisson(6), and ADWIN on each member's errors: at a drift the worst starts anew.
 
-    Reference: A. Bifet, G. Holmes, B. Pfahringer, "Leveraging bagging for evolving data streams", ECML PKDD 2010.
+    References
+    ----------
+    A. Bifet, G. Holmes, B. Pfahringer, "Leveraging bagging for evolving data streams", ECML PKDD 2010.
 
+    Examples
+    --------
     >>> from thalweg import SEA, LeveragingBagging
     >>> chunk = SEA(seed=1).read(5_000)
     >>> forest = LeveragingBagging(size=3)

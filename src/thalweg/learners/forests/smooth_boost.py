@@ -13,9 +13,12 @@ VARIANTS = {"plain": m.BOOST_PLAIN, "ocp": m.BOOST_CONVEX, "exp": m.BOOST_EXPONE
 class OnlineSmoothBoost(Forest):
     """A row reaches each member with a weight that falls, smoothly, the more the members before are right about it.
 
-    Reference: S.-T. Chen, H.-T. Lin, C.-J. Lu, "An online boosting algorithm with theoretical justifications",
-    ICML 2012.
+    References
+    ----------
+    S.-T. Chen, H.-T. Lin, C.-J. Lu, "An online boosting algorithm with theoretical justifications", ICML 2012.
 
+    Examples
+    --------
     >>> from thalweg import SEA, OnlineSmoothBoost
     >>> chunk = SEA(seed=1).read(5_000)
     >>> forest = OnlineSmoothBoost(size=3)

@@ -14,9 +14,12 @@ from thalweg.learners.forests.subspace import check_subspace, features_of
 class StreamingRandomPatches(Forest):
     """Each tree has its own random features and a Poisson(6) sample of the rows; a warned tree gets a successor.
 
-    Reference: H. M. Gomes, J. Read, A. Bifet, "Streaming random patches for evolving data stream classification",
-    ICDM 2019.
+    References
+    ----------
+    H. M. Gomes, J. Read, A. Bifet, "Streaming random patches for evolving data stream classification", ICDM 2019.
 
+    Examples
+    --------
     >>> from thalweg import Agrawal, StreamingRandomPatches
     >>> chunk = Agrawal(seed=1).read(5_000)
     >>> forest = StreamingRandomPatches(size=5)

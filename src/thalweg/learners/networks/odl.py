@@ -33,9 +33,13 @@ class OnlineDeepLearning(Classifier):
     Missing values are 0 after standardising: the mean. Weights of rows multiply the rate, up to 0.1 (or ``rate``).
     A step that would change a weight by more than 10 is not taken, and the rate is halved; the 21st time is an error.
 
-    Reference: D. Sahoo, Q. Pham, J. Lu, S. C. H. Hoi, "Online deep learning: learning deep neural networks on the
-    fly", IJCAI 2018.
+    References
+    ----------
+    D. Sahoo, Q. Pham, J. Lu, S. C. H. Hoi, "Online deep learning: learning deep neural networks on the fly", IJCAI
+    2018.
 
+    Examples
+    --------
     >>> from thalweg import SEA
     >>> chunk = SEA(seed=1).read(5_000)
     >>> network = OnlineDeepLearning(layers=3, units=20)
@@ -85,6 +89,8 @@ class OnlineDeepLearning(Classifier):
     def depth_weights(self) -> dict[int, float]:
         """The weight α of the classifier at each depth; 0 is the input.
 
+        Examples
+        --------
         >>> from thalweg import SEA
         >>> chunk = SEA(seed=1).read(100)
         >>> network = OnlineDeepLearning(layers=2, units=5, beta=1.0).partial_fit(chunk.X, chunk.y)

@@ -14,10 +14,20 @@ from thalweg.tensors.forms import Shape
 class SubspaceForest(SubspaceLearner):
     """``SubspaceTree`` with more trees, each on its own random sample of the tensors (online bagging).
 
-    All share one front and one subspace for each class; the trees are averaged. size: how many trees. rate: mean of the
-    Poisson weight with which a tree learns a tensor. The other parameters are those of ``SubspaceTree``; seed: of the
-    patches that filters are learnt from, and of the weights.
+    All share one front and one subspace for each class; the trees are averaged.
 
+    Parameters
+    ----------
+    size : int
+        How many trees.
+    rate : float
+        Mean of the Poisson weight with which a tree learns a tensor. The other parameters are those of
+        ``SubspaceTree``.
+    seed : int
+        Of the patches that filters are learnt from, and of the weights.
+
+    Examples
+    --------
     >>> from sklearn.datasets import load_digits
     >>> digits = load_digits()
     >>> forest = SubspaceForest(size=3)

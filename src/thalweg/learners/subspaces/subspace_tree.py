@@ -18,17 +18,30 @@ class SubspaceTree(SubspaceLearner):
     When a detector finds that the errors of the answers have risen, subspaces, tree, and after ``warmup`` tensors the
     filters and directions too, are learnt anew. New classes may appear at any time.
 
-    shape: of a record, where rows come flat; one size may be -1; None: tensors come as arrays (n, N1, …, NL).
-    patches: True: records are images (height, width) or (height, width, channels); False: they are not; "auto": by
-    their shape, at least 8 x 8 with up to 16 channels. dimension, rank, softness, window: see ``ClassSubspaces``.
-    warmup: tensors that filters and directions are learnt from; a quarter and half of them give first versions. Before,
-    the nearest tensor so far answers. grace_period, max_leaves: of the tree, see ``BinnedTrees``.
-    drift: a detector or its name, for the errors of the answers; None or "none": no detector.
-    seed: of the patches that filters are learnt from.
-
     Bounded: 8 p (p + rank + 2) bytes for each class (p = ``dimension``: 0.42 MB as it is), the tree, and during a
     warm-up the ``warmup`` tensors. Missing values are refused.
 
+    Parameters
+    ----------
+    shape : Shape | None
+        Of a record, where rows come flat; one size may be -1; None: tensors come as arrays (n, N1, …, NL).
+    patches : bool | Literal["auto"]
+        True: records are images (height, width) or (height, width, channels); False: they are not; "auto": by their
+        shape, at least 8 x 8 with up to 16 channels.
+    dimension, rank, softness, window
+        See ``ClassSubspaces``.
+    warmup : int
+        Tensors that filters and directions are learnt from; a quarter and half of them give first versions. Before,
+        the nearest tensor so far answers.
+    grace_period, max_leaves
+        Of the tree, see ``BinnedTrees``.
+    drift : str | Detector | None
+        A detector or its name, for the errors of the answers; None or "none": no detector.
+    seed : int
+        Of the patches that filters are learnt from.
+
+    Examples
+    --------
     >>> from sklearn.datasets import load_digits
     >>> digits = load_digits()
     >>> tree = SubspaceTree()

@@ -38,6 +38,8 @@ class Fitted:
 class MDDT(TensorTreeLearner, Classifier):
     """A tree on the values of a tensor, written as a row (at most 256 of them, drawn once). See CKDT.
 
+    Examples
+    --------
     >>> import numpy as np
     >>> rng = np.random.default_rng(1)
     >>> y = rng.integers(0, 2, 600)
@@ -57,6 +59,8 @@ class OPOR(TensorTreeLearner, Classifier):
 
     J. Nie, W. Kotłowski, M. K. Warmuth, "Online PCA with optimal regret", JMLR 17, 2016.
 
+    Examples
+    --------
     >>> import numpy as np
     >>> rng = np.random.default_rng(1)
     >>> y = rng.integers(0, 2, 600)
@@ -76,6 +80,8 @@ class LRTCR(TensorTreeLearner, Classifier):
 
     P. Li et al., "Online robust low-rank tensor modeling for streaming data analysis", 2019.
 
+    Examples
+    --------
     >>> import numpy as np
     >>> rng = np.random.default_rng(1)
     >>> y = rng.integers(0, 2, 600)
@@ -93,6 +99,8 @@ class LRTCR(TensorTreeLearner, Classifier):
 class LRTD(TensorTreeLearner, Classifier):
     """A tree on the core of a truncated Tucker model whose factors follow the stream. See CKDT.
 
+    Examples
+    --------
     >>> import numpy as np
     >>> rng = np.random.default_rng(1)
     >>> y = rng.integers(0, 2, 600)

@@ -55,6 +55,8 @@ class ChordalFeatures(RankRule, TensorMap):
     M. Signoretto, L. De Lathauwer, J. Suykens, "A kernel-based framework to tensorial data analysis", 2011.
     B. Krawczyk, "Tensor decision trees for continual learning from drifting data streams", 2021.
 
+    Examples
+    --------
     >>> rng = np.random.default_rng(1)
     >>> map = ChordalFeatures(similarity="distance", rank=2).fit(rng.random((4, 8, 8)))
     >>> map.transform(rng.random((10, 8, 8))).shape, map.names[:2]

@@ -69,6 +69,8 @@ class CKDT(TensorTreeLearner, RankRule, Classifier):
 
     B. Krawczyk, "Tensor decision trees for continual learning from drifting data streams", Machine Learning 110, 2021.
 
+    Examples
+    --------
     >>> rng = np.random.default_rng(1)
     >>> y = rng.integers(0, 2, 600)
     >>> shapes = np.where(y == 1, 3.0, 0.5)[:, None, None]
@@ -151,8 +153,13 @@ class CKDT(TensorTreeLearner, RankRule, Classifier):
     def explain_one(self, x: Any) -> list[Reason]:
         """Say which splits lead to the answer for one tensor: with what it is compared, and in which modes it differs.
 
-        x: an array (N1, …, NL), or a chunk of one tensor in another form.
+        Parameters
+        ----------
+        x : object
+            An array (N1, …, NL), or a chunk of one tensor in another form.
 
+        Examples
+        --------
         >>> rng = np.random.default_rng(1)
         >>> y = rng.integers(0, 2, 400)
         >>> X = rng.gamma(np.where(y == 1, 3.0, 0.5)[:, None, None], size=(400, 8, 8))

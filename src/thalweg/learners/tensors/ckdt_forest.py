@@ -50,6 +50,8 @@ class CKDTForest(BinnedTreeParams, RankRule, Classifier):
     change (TensorDriftDetector) and the errors of the forest rise within 500 tensors, the half with the worse members
     is drawn from the new tensors, and its members begin anew; the other half stays until the next drift.
 
+    Examples
+    --------
     >>> rng = np.random.default_rng(1)
     >>> y = rng.integers(0, 2, 600)
     >>> X = rng.gamma(np.where(y == 1, 3.0, 0.5)[:, None, None], size=(600, 8, 8))

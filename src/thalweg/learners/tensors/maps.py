@@ -69,7 +69,10 @@ class TensorMap(Parametrised, ABC):
     def play(self, X: Tensors, events: Ints) -> Floats:
         """Carry out events in order: e ≥ 0 gives the features of tensor e in row e, ~e learns tensor e.
 
-        X: tensors that were let in. The rows of tensors that were not asked for are zeros.
+        Parameters
+        ----------
+        X : Tensors
+            Tensors that were let in. The rows of tensors that were not asked for are zeros.
         """
 
     @abstractmethod

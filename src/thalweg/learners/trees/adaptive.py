@@ -46,10 +46,14 @@ class HoeffdingAdaptiveTree(GrowingAlone, Pictured):
 
     Missing values are skipped by the observers and follow the heavier branch.
 
-    Reference: A. Bifet, R. Gavaldà, "Adaptive learning from evolving data streams", IDA 2009 (HAT-ADWIN). The
-    parameters, the bound and the weights are MOA's. Other than there a losing alternate is dropped even if it has
-    split, alternates have no alternates of their own, and the error of a leaf is a mean that forgets, not an ADWIN.
+    References
+    ----------
+    A. Bifet, R. Gavaldà, "Adaptive learning from evolving data streams", IDA 2009 (HAT-ADWIN). The parameters, the
+    bound and the weights are MOA's. Other than there a losing alternate is dropped even if it has split, alternates
+    have no alternates of their own, and the error of a leaf is a mean that forgets, not an ADWIN.
 
+    Examples
+    --------
     >>> from thalweg import HoeffdingAdaptiveTree, paper_stream
     >>> chunk = paper_stream("SEA_a", seed=1).read(10_000)
     >>> tree = HoeffdingAdaptiveTree()
@@ -111,6 +115,8 @@ class HoeffdingAdaptiveTree(GrowingAlone, Pictured):
 
         The others went with a subtree that was replaced.
 
+        Examples
+        --------
         >>> from thalweg import HoeffdingAdaptiveTree
         >>> HoeffdingAdaptiveTree().alternates
         {'started': 0, 'taken over': 0, 'dropped': 0, 'growing': 0}

@@ -20,10 +20,14 @@ class ExtremelyFastDecisionTree(GrowingAlone, Pictured):
 
     Missing values are skipped by the observers and follow the heavier branch.
 
-    Reference: C. Manapragada, G. I. Webb, M. Salehi, "Extremely fast decision tree", KDD 2018 (Hoeffding anytime
-    tree). Other than in MOA each inner node reviews its split by the weight that it has seen itself, merits are
-    those of the present and not averaged over past attempts, and a nominal attribute may be tested twice on a path.
+    References
+    ----------
+    C. Manapragada, G. I. Webb, M. Salehi, "Extremely fast decision tree", KDD 2018 (Hoeffding anytime tree). Other
+    than in MOA each inner node reviews its split by the weight that it has seen itself, merits are those of the
+    present and not averaged over past attempts, and a nominal attribute may be tested twice on a path.
 
+    Examples
+    --------
     >>> from thalweg import SEA, ExtremelyFastDecisionTree
     >>> chunk = SEA(seed=1).read(10_000)
     >>> tree = ExtremelyFastDecisionTree()
@@ -46,6 +50,8 @@ class ExtremelyFastDecisionTree(GrowingAlone, Pictured):
     def revisions(self) -> dict[str, int]:
         """How many leaves were split, splits replaced by better ones, and subtrees cut back to a leaf.
 
+        Examples
+        --------
         >>> from thalweg import ExtremelyFastDecisionTree
         >>> ExtremelyFastDecisionTree().revisions
         {'splits': 0, 'replaced': 0, 'cut': 0}

@@ -14,9 +14,13 @@ class HoeffdingTree(GrowingAlone, Pictured):
 
     Missing values are skipped by the observers and follow the heavier branch.
 
-    Reference: P. Domingos, G. Hulten, "Mining high-speed data streams", KDD 2000; adaptive leaves: G. Holmes,
-    R. Kirkby, B. Pfahringer, 2005.
+    References
+    ----------
+    P. Domingos, G. Hulten, "Mining high-speed data streams", KDD 2000; adaptive leaves: G. Holmes, R. Kirkby, B.
+    Pfahringer, 2005.
 
+    Examples
+    --------
     >>> from thalweg import SEA, HoeffdingTree
     >>> chunk = SEA(seed=1).read(10_000)
     >>> tree = HoeffdingTree()

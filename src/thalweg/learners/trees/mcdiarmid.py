@@ -29,10 +29,14 @@ class McDiarmidTree(BinnedTreeParams, Classifier):
     Features that join wait for a window of rows of their own. A feature with one value in its window is not used.
     Nominal values are numbers in the order in which they came. Missing values are refused.
 
-    Reference: L. Rutkowski, L. Pietruczuk, P. Duda, M. Jaworski, "Decision trees for mining data streams based on the
-    McDiarmid's bound", IEEE Transactions on Knowledge and Data Engineering 25, 2013, with the bound as corrected by
-    B. Krawczyk, "Tensor decision trees for continual learning from drifting data streams", Machine Learning 2021.
+    References
+    ----------
+    L. Rutkowski, L. Pietruczuk, P. Duda, M. Jaworski, "Decision trees for mining data streams based on the McDiarmid's
+    bound", IEEE Transactions on Knowledge and Data Engineering 25, 2013, with the bound as corrected by B. Krawczyk,
+    "Tensor decision trees for continual learning from drifting data streams", Machine Learning 2021.
 
+    Examples
+    --------
     >>> from thalweg import SEA
     >>> chunk = SEA(seed=1).read(10_000)
     >>> tree = McDiarmidTree()
@@ -84,6 +88,8 @@ class McDiarmidTree(BinnedTreeParams, Classifier):
     def path(self, x: Any) -> list[tuple[str, float, bool]]:
         """Give the splits that a record passes: name of the feature, threshold, and whether it is above.
 
+        Examples
+        --------
         >>> X = np.arange(400.0).reshape(-1, 1)
         >>> McDiarmidTree().partial_fit(X[::-1] % 7, X[::-1, 0] % 7 > 3).path([5.0])
         [('x0', 3.0, True)]
@@ -95,6 +101,8 @@ class McDiarmidTree(BinnedTreeParams, Classifier):
     def explain_one(self, x: Any) -> Explanation:
         """Say why: the tests on the record's way, and what each feature added to the probability of each class.
 
+        Examples
+        --------
         >>> X = np.arange(400.0).reshape(-1, 1)
         >>> tree = McDiarmidTree().partial_fit(X[::-1] % 7, X[::-1, 0] % 7 > 3)
         >>> print(tree.explain_one([5.0]).rules[0])

@@ -28,8 +28,12 @@ class BaggedKNN(Bagging, Neighbours, Classifier):
     All members look into one window of the last rows, which is measured and scaled once for all; each votes with the
     rows that it has drawn. With the usual rate they differ in one row of 400, so this is a window that can forget.
 
-    Reference: A. Bifet, G. Holmes, B. Pfahringer, "Leveraging bagging for evolving data streams", ECML PKDD 2010.
+    References
+    ----------
+    A. Bifet, G. Holmes, B. Pfahringer, "Leveraging bagging for evolving data streams", ECML PKDD 2010.
 
+    Examples
+    --------
     >>> from thalweg import SEA, BaggedKNN
     >>> chunk = SEA(seed=1).read(5_000)
     >>> learner = BaggedKNN(k=11)

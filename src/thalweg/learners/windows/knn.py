@@ -53,9 +53,13 @@ class WindowKNN(Neighbours, Classifier):
     A call with 100 or more predictions of 128 or more numbers measures roughly first, with copies of the window (one
     and a half times its memory, given back at the end), and exactly only what may matter: the answers are the same.
 
-    Reference: A. Bifet, B. Pfahringer, J. Read, G. Holmes, "Efficient data stream classification via probabilistic
-    adaptive windows", SAC 2013 (as the baseline); defaults and rules of ties, scale and missing values as in MOA.
+    References
+    ----------
+    A. Bifet, B. Pfahringer, J. Read, G. Holmes, "Efficient data stream classification via probabilistic adaptive
+    windows", SAC 2013 (as the baseline); defaults and rules of ties, scale and missing values as in MOA.
 
+    Examples
+    --------
     >>> from thalweg import SEA
     >>> chunk = SEA(seed=1).read(5_000)
     >>> learner = WindowKNN(k=11)
@@ -82,6 +86,8 @@ class WindowKNN(Neighbours, Classifier):
     def neighbours(self, x: Any) -> list[Neighbour]:
         """Give the rows that vote on a record (a dict or a row), the nearest first, the oldest among equals.
 
+        Examples
+        --------
         >>> learner = WindowKNN(k=1, scale=None).partial_fit([[1.0], [4.0], [8.0]], ["a", "b", "c"])
         >>> [(n.distance, n.label, n.age) for n in learner.neighbours([5.0])]
         [(1.0, 'b', 2)]

@@ -68,9 +68,13 @@ class SamKNN(Memories, Classifier):
     row: proportional to window × features. Memory: at most (1.13 × window + 33) × (features + 3 + log2(window /
     min_stm)) × 8 bytes; there is no matrix of distances.
 
-    Reference: V. Losing, B. Hammer, H. Wersing, "KNN classifier with self adjusting memory for heterogeneous concept
-    drift", ICDM 2016.
+    References
+    ----------
+    V. Losing, B. Hammer, H. Wersing, "KNN classifier with self adjusting memory for heterogeneous concept drift", ICDM
+    2016.
 
+    Examples
+    --------
     >>> from thalweg import RandomRBF
     >>> chunk = RandomRBF(speed=0.001, seed=1).read(3_000)
     >>> learner = SamKNN(window=1000)

@@ -30,15 +30,25 @@ def load_dataset(
 ) -> "FileStream | ArrayStream":
     """Open a data set by name.
 
-    name: see ``thalweg data list``. limit: so many rows, the first ones; None: all.
-    download: get it from OpenML where it is not there yet. Nothing is ever downloaded without this.
-    options: those of the stream that reads it, such as ``drop`` or ``order``.
-    sparse: give sparse rows (a SciPy ``csr_array``) or dense ones; None: sparse ones where the file (.npz, .libsvm)
-    holds them and they would be more than ten million numbers as dense ones.
-
     Images (``digits``, ``mnist``, ``fashion-mnist``, ``cifar10``) are rows of all their values, line by line, the
     colours of a pixel side by side. The schema has their shape and their classes, ``white`` is the highest value.
 
+    Parameters
+    ----------
+    name : str
+        See ``thalweg data list``.
+    limit : int | None
+        So many rows, the first ones; None: all.
+    download : bool
+        Get it from OpenML where it is not there yet. Nothing is ever downloaded without this.
+    sparse : bool | None
+        Give sparse rows (a SciPy ``csr_array``) or dense ones; None: sparse ones where the file (.npz, .libsvm) holds
+        them and they would be more than ten million numbers as dense ones.
+    options
+        Those of the stream that reads it, such as ``drop`` or ``order``.
+
+    Examples
+    --------
     >>> load_dataset("electrcity")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     ValueError: name must be one of the data sets that `thalweg data list` shows, got 'electrcity' (did you mean

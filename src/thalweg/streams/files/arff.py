@@ -30,13 +30,24 @@ _MOST = 1 << 24  # bytes of the longest header
 class ARFFStream(TableStream):
     r"""The records of an ARFF file, in order, in constant memory; .gz, .bz2, .zst are unpacked on the way.
 
-    path: the file. target: the attribute with the labels; where its declared values are whole numbers, so are the
-    labels, unless nominal names it. time, label_time: numeric or date attributes that say when a record, or its label,
-    was seen. drop: attributes to leave out. schema, on_bad_row, quarantine, limit: see ``CSVStream``; a record must
-    have one of the schema's classes. Without a schema, nominal attributes have the declared values, in that order;
-    others join those of string attributes as they appear.
-    A value that a sparse record leaves out is 0, or the first declared value.
+    Parameters
+    ----------
+    path : str | os.PathLike[str]
+        The file.
+    target : str
+        The attribute with the labels; where its declared values are whole numbers, so are the labels, unless nominal
+        names it.
+    time, label_time : str | None
+        Numeric or date attributes that say when a record, or its label, was seen.
+    drop : Sequence[str]
+        Attributes to leave out.
+    schema, on_bad_row, quarantine, limit
+        See ``CSVStream``; a record must have one of the schema's classes. Without a schema, nominal attributes have
+        the declared values, in that order; others join those of string attributes as they appear. A value that a
+        sparse record leaves out is 0, or the first declared value.
 
+    Examples
+    --------
     >>> from pathlib import Path; from tempfile import mkdtemp
     >>> path = Path(mkdtemp()) / "weather.arff"
     >>> _ = path.write_text(

@@ -168,6 +168,8 @@ class ParquetStream(_ArrowFiles):
     dictionary columns are nominal, and new values join as they appear. on_bad_row, quarantine: see ``CSVStream``.
     limit: rows.
 
+    Examples
+    --------
     >>> import pyarrow as pa, pyarrow.parquet as pq
     >>> from pathlib import Path; from tempfile import mkdtemp
     >>> path = Path(mkdtemp()) / "weather.parquet"
@@ -200,6 +202,8 @@ class ArrowStream(_ArrowFiles):
 
     The parameters are those of ``ParquetStream``.
 
+    Examples
+    --------
     >>> import pyarrow as pa
     >>> from pathlib import Path; from tempfile import mkdtemp
     >>> path = Path(mkdtemp()) / "weather.arrow"

@@ -41,12 +41,24 @@ def lines_from(buffer: Buffer, line: int, used: int = 0) -> Iterator[tuple[int, 
 class JSONLinesStream(BlockStream):
     r"""The records of a file with one JSON object on each line, in order; .gz, .bz2, .zst are unpacked on the way.
 
-    path: the file; "-": standard input, which can be read once and has no position. target: the field with the labels.
-    time, label_time: fields that say when a record, or its label, was seen: seconds, or text such as
-    "2020-01-31 12:30:59" (UTC where it names no zone). drop: fields to leave out. nominal: fields of numbers that are
-    nominal. A field that is null or absent is missing.
-    schema, on_bad_row, quarantine, limit: see ``CSVStream``; types are inferred from the first 1,000 records.
+    Parameters
+    ----------
+    path : str | os.PathLike[str]
+        The file; "-": standard input, which can be read once and has no position.
+    target : str
+        The field with the labels.
+    time, label_time : str | None
+        Fields that say when a record, or its label, was seen: seconds, or text such as "2020-01-31 12:30:59" (UTC
+        where it names no zone).
+    drop : Sequence[str]
+        Fields to leave out.
+    nominal : Sequence[str]
+        Fields of numbers that are nominal. A field that is null or absent is missing.
+    schema, on_bad_row, quarantine, limit
+        See ``CSVStream``; types are inferred from the first 1,000 records.
 
+    Examples
+    --------
     >>> from pathlib import Path; from tempfile import mkdtemp
     >>> path = Path(mkdtemp()) / "weather.jsonl"
     >>> _ = path.write_text('{"sky": "clear", "degrees": 21, "play": "yes"}\n{"sky": "rain", "play": "no"}\n')

@@ -25,10 +25,19 @@ _MOST = 10_000_000
 class LibSVMStream(BlockStream):
     r"""The records of a LIBSVM file, in order; .gz, .bz2, .zst are unpacked on the way.
 
-    path: the file. n_features: the largest index (indices begin at 1); None: found by reading the file once before.
-    on_bad_row, quarantine, limit: see ``CSVStream``. sparse: give sparse rows, not dense ones.
-    Labels are whole numbers where all are, else numbers or text.
+    Parameters
+    ----------
+    path : str | os.PathLike[str]
+        The file.
+    n_features : int | None
+        The largest index (indices begin at 1); None: found by reading the file once before.
+    on_bad_row, quarantine, limit
+        See ``CSVStream``.
+    sparse : bool
+        Give sparse rows, not dense ones. Labels are whole numbers where all are, else numbers or text.
 
+    Examples
+    --------
     >>> from pathlib import Path; from tempfile import mkdtemp
     >>> path = Path(mkdtemp()) / "small.libsvm"
     >>> _ = path.write_text("+1 1:0.5 3:2\n-1 2:1\n")

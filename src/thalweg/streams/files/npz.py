@@ -48,11 +48,23 @@ class NPZStream(BlockStream):
     """The rows of an .npz file with the arrays X (tensors are flattened, the schema has their shape) and y, in order.
 
     A CSR matrix as SciPy saves it (data, indices, indptr, shape), with y beside it, gives dense rows, or sparse ones
-    with sparse=True. path: the file. target: the name of the array with the labels. schema: features that are known
-    beforehand, one for each column of X (nominal ones are codes), and the classes that a record may have.
-    on_bad_row, quarantine, limit: see ``CSVStream``; a record is bad that has no label, a label beyond the schema's
-    classes, or a code beyond a nominal feature's values.
+    with sparse=True.
 
+    Parameters
+    ----------
+    path : str | os.PathLike[str]
+        The file.
+    target : str
+        The name of the array with the labels.
+    schema : Schema | None
+        Features that are known beforehand, one for each column of X (nominal ones are codes), and the classes that a
+        record may have.
+    on_bad_row, quarantine, limit
+        See ``CSVStream``; a record is bad that has no label, a label beyond the schema's classes, or a code beyond a
+        nominal feature's values.
+
+    Examples
+    --------
     >>> from pathlib import Path; from tempfile import mkdtemp
     >>> path = Path(mkdtemp()) / "images.npz"
     >>> np.savez(path, X=np.arange(8, dtype=np.uint8).reshape(2, 2, 2), y=[0, 1])

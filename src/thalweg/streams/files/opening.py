@@ -23,10 +23,17 @@ _PACKED = (".gz", ".bz2", ".zst", ".lz4")
 def open_file(path: str | os.PathLike[str], target: str | None = None, **options: Any) -> "FileStream":
     """Open a file by what its name ends with, or standard input.
 
-    path: the file; "-" is standard input with CSV, "-.tsv" with tabs between the values, "-.jsonl" with JSON lines.
-    target: the column with the labels; None: ``class`` (``y`` in an .npz; a .libsvm has no names).
-    options: those of its stream. A folder is read as the Parquet, or else the Arrow, files in it.
+    Parameters
+    ----------
+    path : str | os.PathLike[str]
+        The file; "-" is standard input with CSV, "-.tsv" with tabs between the values, "-.jsonl" with JSON lines.
+    target : str | None
+        The column with the labels; None: ``class`` (``y`` in an .npz; a .libsvm has no names).
+    options
+        Those of its stream. A folder is read as the Parquet, or else the Arrow, files in it.
 
+    Examples
+    --------
     >>> open_file("notes.doc")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     ValueError: path must end with .csv, .tsv, .tab, .arff, .jsonl, ... or .npz, got 'notes.doc'

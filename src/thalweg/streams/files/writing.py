@@ -30,12 +30,23 @@ def write_stream(
 ) -> int:
     """Write the next rows of a stream to a .csv, .csv.gz, .parquet, .arrow or .arff file; give how many there were.
 
-    stream: read from where it stands. path: the file; its ending says what is written. rows: how many; None: all, where
-    the stream has an end. on_progress: called with the number of rows written so far.
-    target: the name of the column with the labels. Numbers are written with all their digits. A CSV file has no place
-    for the codes of nominal values: read it with ``schema=stream.schema`` to have the same ones.
-    The file appears under its name when it is complete.
+    Parameters
+    ----------
+    stream : Stream
+        Read from where it stands.
+    path : str | os.PathLike[str]
+        The file; its ending says what is written.
+    rows : int | None
+        How many; None: all, where the stream has an end.
+    on_progress : Callable[[int], None] | None
+        Called with the number of rows written so far.
+    target : str
+        The name of the column with the labels. Numbers are written with all their digits. A CSV file has no place for
+        the codes of nominal values: read it with ``schema=stream.schema`` to have the same ones. The file appears
+        under its name when it is complete.
 
+    Examples
+    --------
     >>> from tempfile import mkdtemp; from thalweg import SEA, CSVStream
     >>> path = Path(mkdtemp()) / "sea.csv"
     >>> write_stream(SEA(seed=7), path, 100)

@@ -15,8 +15,12 @@ class Agrawal(BalancedGenerator):
 
     MOA's very rows come with ``rng="java", compat="moa"``.
 
-    Reference: Agrawal, Imielinski, Swami: Database mining: a performance perspective. IEEE TKDE 5(6), 1993.
+    References
+    ----------
+    Agrawal, Imielinski, Swami: Database mining: a performance perspective. IEEE TKDE 5(6), 1993.
 
+    Examples
+    --------
     >>> stream = Agrawal(function=1, perturbation=0.0)
     >>> chunk = stream.take(1000)
     >>> age = chunk.X[:, stream.schema.names.index("age")]

@@ -25,12 +25,20 @@ class BayesNetStream(Generator):
     tells most (TAN). OpenML's BNG sets were made in this manner by Weka, from networks that nobody has published:
     for those very records read their files.
 
-    stream: what to learn from, from where it is; it stays there. sample: how many of its records, None: all. bins:
-    numeric features are cut into at most so many bins of equal frequency; values are uniform in a bin. A missing value
-    is a category of its own. limit: rows, None: endless.
-
     Friedman, Geiger, Goldszmidt: Bayesian network classifiers. Machine Learning 29, 1997.
 
+    Parameters
+    ----------
+    stream : Stream
+        What to learn from, from where it is; it stays there.
+    sample : int | None
+        How many of its records, None: all. bins: numeric features are cut into at most so many bins of equal
+        frequency; values are uniform in a bin. A missing value is a category of its own.
+    limit : int | None
+        Rows, None: endless.
+
+    Examples
+    --------
     >>> from thalweg import Agrawal
     >>> stream = BayesNetStream(Agrawal(function=1, perturbation=0.0), sample=5000)
     >>> stream.name, stream.schema == Agrawal().schema

@@ -17,8 +17,12 @@ from thalweg.streams.source import Generator, regular
 class HyperCube(Generator):
     """Class 1, abnormal, inside a cube, class 0 outside of it, features uniform in [0, 1); now and then the cube moves.
 
-    Reference: Zhang, Li, Wang, Gao, Zhu, Guo: Enabling fast prediction for ensemble models on data streams. KDD 2011.
+    References
+    ----------
+    Zhang, Li, Wang, Gao, Zhu, Guo: Enabling fast prediction for ensemble models on data streams. KDD 2011.
 
+    Examples
+    --------
     >>> stream = HyperCube(inside=0.3, noise=0.0, limit=25_000)
     >>> stream.drifts
     (10000, 20000)

@@ -17,8 +17,12 @@ from thalweg.streams.source import JavaGenerator
 class Hyperplane(JavaGenerator):
     """Class 1 where Σ wᵢxᵢ ≥ ½ Σ wᵢ, features uniform in [0, 1); the first weights change after each record.
 
-    Reference: Hulten, Spencer, Domingos: Mining time-changing data streams. KDD 2001.
+    References
+    ----------
+    Hulten, Spencer, Domingos: Mining time-changing data streams. KDD 2001.
 
+    Examples
+    --------
     >>> share = Hyperplane(magnitude=0.001, seed=1).take(10_000).y.mean()
     >>> bool(0.45 < share < 0.55)
     True

@@ -22,8 +22,12 @@ class LED(JavaGenerator):
 
     With 10 % noise nobody is right more often than 74 % of the time.
 
-    Reference: Breiman, Friedman, Olshen, Stone: Classification and regression trees. 1984.
+    References
+    ----------
+    Breiman, Friedman, Olshen, Stone: Classification and regression trees. 1984.
 
+    Examples
+    --------
     >>> chunk = LED(noise=0.0, irrelevant=False).take(1000)
     >>> one = chunk.X[chunk.y == 1][0]
     >>> [int(v) for v in one]

@@ -16,8 +16,12 @@ from thalweg.streams.source import BalancedGenerator
 class Mixed(BalancedGenerator):
     """Class 0 where at least two of these hold: v, w, y < 0.5 + 0.3 sin 3πx; all drawn uniformly.
 
-    Reference: Gama, Medas, Castillo, Rodrigues: Learning with drift detection. SBIA 2004.
+    References
+    ----------
+    Gama, Medas, Castillo, Rodrigues: Learning with drift detection. SBIA 2004.
 
+    Examples
+    --------
     >>> chunk = Mixed().take(1000)
     >>> both = (chunk.X[:, 0] == 1) & (chunk.X[:, 1] == 1)
     >>> int(chunk.y[both].max())

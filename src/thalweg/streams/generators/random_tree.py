@@ -17,8 +17,12 @@ _MOST_NODES = 1 << 22
 class RandomTree(JavaGenerator):
     """Nominal and numeric features, drawn uniformly; the class is that of the leaf they lead to. No noise.
 
-    Reference: Domingos, Hulten: Mining high-speed data streams. KDD 2000.
+    References
+    ----------
+    Domingos, Hulten: Mining high-speed data streams. KDD 2000.
 
+    Examples
+    --------
     >>> stream = RandomTree(nominals=2, numerics=3)
     >>> stream.schema.names
     ('nominal0', 'nominal1', 'numeric0', 'numeric1', 'numeric2')

@@ -19,8 +19,12 @@ _MOST = 10_000_000  # numbers in a table
 class RandomRBF(JavaGenerator):
     """Each record lies in a random direction from a centroid, chosen by weight, and has the centroid's class.
 
-    Reference: Bifet, Holmes, Pfahringer, Kirkby, Gavaldà: New ensemble methods for evolving data streams. KDD 2009.
+    References
+    ----------
+    Bifet, Holmes, Pfahringer, Kirkby, Gavaldà: New ensemble methods for evolving data streams. KDD 2009.
 
+    Examples
+    --------
     >>> still, moving = RandomRBF(), RandomRBF(classes=5, speed=0.001)
     >>> moving.take(1000).X.shape
     (1000, 10)

@@ -17,8 +17,12 @@ class SEA(BalancedGenerator):
 
     Where the classes take turns, they do so before the noise.
 
-    Reference: Street, Kim: A streaming ensemble algorithm (SEA) for large-scale classification. KDD 2001.
+    References
+    ----------
+    Street, Kim: A streaming ensemble algorithm (SEA) for large-scale classification. KDD 2001.
 
+    Examples
+    --------
     >>> chunk = SEA(function=1, noise=0.0, seed=1).take(1000)
     >>> bool(((chunk.X[:, 0] + chunk.X[:, 1] > 8) == chunk.y).all())
     True

@@ -20,21 +20,41 @@ LEAST_FACTOR, MOST_FACTOR = 1.2, 1.8
 class SimTensor(Generator):
     """Tensors of CP rank r; the entries of their factors are Gamma(shape, 1), the shape tells the class.
 
-    order: modes. size: of each mode. rank: r. drift: "none", "gradual", "incremental" or "sudden".
-    shapes: of the two classes, at first. n_drifts: changes, equally spaced; at each both shapes are multiplied by one
-    number from [1.2, 1.8], or divided by it. width: of a gradual or incremental change, as a share of the tensors
-    between two changes. mode: "iid", factors drawn afresh; "template", each class has factors of its own, drawn at
-    each change, and a tensor multiplies them by Gamma(5, 1/5) noise. swap_labels: a change swaps the labels and
-    nothing else. form: "cp", or "dense" for tensors of up to ten million values. preset "simtensor": the shapes are
-    0.1 + 0.1 |N(0, 1)| and the entries 100 times smaller, as in that tool; ``shapes`` is not used. limit: tensors in
-    all, over which the changes are spread.
-
     A gradual change has its middle at the position in ``drifts``, an incremental one begins there. A row holds the
     weights and factors of a tensor, as the schema's rank says, or all its values (form "dense"); ``read_tensors`` gives
     tensors.
 
     H. Fanaee-T, J. Gama, "SimTensor: a synthetic tensor data generator", 2016.
 
+    Parameters
+    ----------
+    order : int
+        Modes.
+    size : int
+        Of each mode.
+    rank : int
+        r.
+    drift : str
+        "none", "gradual", "incremental" or "sudden".
+    shapes : tuple[float, float]
+        Of the two classes, at first.
+    n_drifts : int
+        Changes, equally spaced; at each both shapes are multiplied by one number from [1.2, 1.8], or divided by it.
+    width : float
+        Of a gradual or incremental change, as a share of the tensors between two changes.
+    mode : str
+        "iid", factors drawn afresh; "template", each class has factors of its own, drawn at each change, and a tensor
+        multiplies them by Gamma(5, 1/5) noise.
+    form : str
+        "cp", or "dense" for tensors of up to ten million values. preset "simtensor": the shapes are 0.1 + 0.1 |N(0,
+        1)| and the entries 100 times smaller, as in that tool; ``shapes`` is not used.
+    swap_labels : bool
+        A change swaps the labels and nothing else.
+    limit : int
+        Tensors in all, over which the changes are spread.
+
+    Examples
+    --------
     >>> stream = SimTensor(order=4, size=10, limit=1000, drift="sudden")
     >>> stream.schema.shape, stream.schema.rank, stream.drifts
     ((10, 10, 10, 10), 3, (250, 500, 750))

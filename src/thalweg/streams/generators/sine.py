@@ -15,8 +15,12 @@ from thalweg.streams.source import BalancedGenerator
 class Sine(BalancedGenerator):
     """Class 0 below a curve, features uniform in [0, 1): the point's two coordinates, and two that say nothing.
 
-    Reference: Gama, Medas, Castillo, Rodrigues: Learning with drift detection. SBIA 2004.
+    References
+    ----------
+    Gama, Medas, Castillo, Rodrigues: Learning with drift detection. SBIA 2004.
 
+    Examples
+    --------
     >>> chunk = Sine(function=1).take(1000)
     >>> bool(((chunk.X[:, 1] < np.sin(chunk.X[:, 0])) == (chunk.y == 0)).all())
     True

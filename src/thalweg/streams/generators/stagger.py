@@ -13,8 +13,12 @@ from thalweg.streams.source import BalancedGenerator
 class STAGGER(BalancedGenerator):
     """Class 1 where a rule holds for three nominal features, each drawn uniformly.
 
-    Reference: Schlimmer, Granger: Incremental learning from noisy data. Machine Learning 1, 1986.
+    References
+    ----------
+    Schlimmer, Granger: Incremental learning from noisy data. Machine Learning 1, 1986.
 
+    Examples
+    --------
     >>> chunk = STAGGER(function=3).take(1000)
     >>> bool(((chunk.X[:, 0] > 0) == chunk.y).all())
     True

@@ -21,8 +21,12 @@ class Text(JavaGenerator):
     The share of the i-th word goes with i^-1.5, a tenth of the words are positive, a tenth negative. A message with as
     many of the one as of the other is drawn again. MOA's very rows come with ``rng="java", compat="moa"``.
 
-    Reference: Bifet, Holmes, Pfahringer: MOA-TweetReader: real-time analysis in Twitter streaming data. DS 2011.
+    References
+    ----------
+    Bifet, Holmes, Pfahringer: MOA-TweetReader: real-time analysis in Twitter streaming data. DS 2011.
 
+    Examples
+    --------
     >>> chunk = Text(words=500).take(1000)
     >>> bool(5 < chunk.X.sum(axis=1).mean() < 15)
     True

@@ -19,8 +19,12 @@ class Waveform(JavaGenerator):
 
     Nobody is right more often than 86 % of the time.
 
-    Reference: Breiman, Friedman, Olshen, Stone: Classification and regression trees. 1984.
+    References
+    ----------
+    Breiman, Friedman, Olshen, Stone: Classification and regression trees. 1984.
 
+    Examples
+    --------
     >>> Waveform(noise=True).take(100).X.shape
     (100, 40)
     """

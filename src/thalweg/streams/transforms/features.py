@@ -15,10 +15,21 @@ from thalweg.streams.transforms.around import Around
 class FeatureDrift(Around):
     """From one row on, some features are exchanged with others, and some are missing.
 
-    stream: read from where it is. position: how many rows come before the change. swap: pairs of features, by name or
-    position, that change places; the two of a pair must be of the same kind. drop: features that are NaN from then
-    on. limit: rows, None: until the stream ends.
+    Parameters
+    ----------
+    stream : Stream
+        Read from where it is.
+    position : int
+        How many rows come before the change.
+    swap : object
+        Pairs of features, by name or position, that change places; the two of a pair must be of the same kind.
+    drop : object
+        Features that are NaN from then on.
+    limit : int | None
+        Rows, None: until the stream ends.
 
+    Examples
+    --------
     >>> from thalweg import SEA
     >>> chunk = FeatureDrift(SEA(), 100, swap=[(0, 2)], drop=[1]).take(200)
     >>> bool((chunk.X[:100] == SEA().take(100).X).all()), bool(np.isnan(chunk.X[100:, 1]).all())

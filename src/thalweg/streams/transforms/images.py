@@ -26,15 +26,27 @@ CHANGES = ("rotate", "blur", "invert", "recolour", "relabel")
 class ImageDrift(Around):
     """Another stream's images, changed from a position on, and once more from each further one.
 
-    stream: of images, height × width or height × width × colours, read from where it is; or the name of a data set,
-    such as "digits" or "mnist(order=shuffled)". change: "rotate", by ``degrees`` against the clock; "blur", by a
-    Gaussian of ``sigma`` pixels; "invert", ``white`` becomes 0 and 0 becomes white; "recolour", each colour becomes the
-    next one; "relabel", each class gets the name of the next one, and the images stay; or a tuple, one for each
-    position. at: how many images come before the change, or a tuple of such numbers, in order. width: 0, at once;
-    above it, how long the change takes: the chance of an image to have come through it follows the sigmoid of
-    ``DriftStream``. white: the highest value of a pixel; None: what the stream says. limit: images, None: until the
-    stream ends.
+    Parameters
+    ----------
+    stream : Stream | str
+        Of images, height × width or height × width × colours, read from where it is; or the name of a data set, such
+        as "digits" or "mnist(order=shuffled)".
+    change : str | tuple[str, ...]
+        "rotate", by ``degrees`` against the clock; "blur", by a Gaussian of ``sigma`` pixels; "invert", ``white``
+        becomes 0 and 0 becomes white; "recolour", each colour becomes the next one; "relabel", each class gets the
+        name of the next one, and the images stay; or a tuple, one for each position.
+    at : int | tuple[int, ...]
+        How many images come before the change, or a tuple of such numbers, in order.
+    width : float
+        0, at once; above it, how long the change takes: the chance of an image to have come through it follows the
+        sigmoid of ``DriftStream``.
+    white : float | None
+        The highest value of a pixel; None: what the stream says.
+    limit : int | None
+        Images, None: until the stream ends.
 
+    Examples
+    --------
     >>> from thalweg import ArrayStream
     >>> images = np.arange(4 * 9).reshape(4, 3, 3)
     >>> stream = ImageDrift(stream=ArrayStream(images, [0, 1, 0, 1]), change="rotate", at=2)

@@ -15,11 +15,26 @@ from thalweg.streams.transforms.changes_jit import turn
 class IncrementalDrift(Around):
     """Two numeric features turn evenly around a centre, and with them whatever the class depends on.
 
-    stream: read from where it is. position: the row, counted from 1, in the middle of the change. width: how long it
-    takes. features: which two turn, by name or position. angle: by how many degrees; 90 turns a square onto itself, so
-    that in the end the second feature says what the first one said. centre: around what. limit: rows, None: until the
-    stream ends.
+    Parameters
+    ----------
+    stream : Stream
+        Read from where it is.
+    position : int
+        The row, counted from 1, in the middle of the change.
+    width : float
+        How long it takes.
+    features : tuple[str | int, str | int]
+        Which two turn, by name or position.
+    angle : float
+        By how many degrees; 90 turns a square onto itself, so that in the end the second feature says what the first
+        one said.
+    centre : tuple[float, float]
+        Around what.
+    limit : int | None
+        Rows, None: until the stream ends.
 
+    Examples
+    --------
     >>> from thalweg import SEA
     >>> still = SEA(noise=0.0).take(3000)
     >>> turned = IncrementalDrift(SEA(noise=0.0), 1000, 500, features=(0, 2), centre=(5, 5)).take(3000)

@@ -16,8 +16,15 @@ from thalweg.streams.transforms.changes_jit import flip, lose, scatter
 class LabelNoise(Around):
     """With the probability ``noise`` a label is another class, each of the others equally likely.
 
-    stream: knows its classes, two or more; read from where it is. limit: rows, None: until the stream ends.
+    Parameters
+    ----------
+    stream : Stream
+        Knows its classes, two or more; read from where it is.
+    limit : int | None
+        Rows, None: until the stream ends.
 
+    Examples
+    --------
     >>> from thalweg import SEA
     >>> wrong = LabelNoise(SEA(), 0.2).take(10_000).y != SEA().take(10_000).y
     >>> bool(0.18 < wrong.mean() < 0.22)
@@ -45,9 +52,17 @@ class LabelNoise(Around):
 class MissingValues(Around):
     """Each value is missing, NaN, with the probability ``share``.
 
-    stream: read from where it is. features: in which of them, by name or position; None: in all. limit: rows, None:
-    until the stream ends.
+    Parameters
+    ----------
+    stream : Stream
+        Read from where it is.
+    features : object
+        In which of them, by name or position; None: in all.
+    limit : int | None
+        Rows, None: until the stream ends.
 
+    Examples
+    --------
     >>> from thalweg import SEA
     >>> X = MissingValues(SEA(), 0.3, features=(1,)).take(10_000).X
     >>> [round(float(v), 1) for v in np.isnan(X).mean(axis=0)]
@@ -78,9 +93,19 @@ class DelayedLabels(Around):
 
     The time of a record is what the stream says, or its row number where it says nothing.
 
-    stream: read from where it is. delay: how much later, in the units of time. jitter: up to so much more, drawn
-    uniformly for each record. limit: rows, None: until the stream ends.
+    Parameters
+    ----------
+    stream : Stream
+        Read from where it is.
+    delay : float
+        How much later, in the units of time.
+    jitter : float
+        Up to so much more, drawn uniformly for each record.
+    limit : int | None
+        Rows, None: until the stream ends.
 
+    Examples
+    --------
     >>> from thalweg import SEA
     >>> chunk = DelayedLabels(SEA(), 500).take(3)
     >>> chunk.time.tolist(), chunk.label_time.tolist()

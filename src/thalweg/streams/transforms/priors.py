@@ -20,10 +20,19 @@ class PriorDrift(Thinned):
     The class of each record is drawn from the wanted shares, then the stream is read up to its next record of that
     class; those before it are dropped.
 
-    stream: knows its classes; read from where it is. before, after: the wanted share of each class, in the order of
-    the schema; they need not add up to 1. position, width: the change, along the sigmoid of ``DriftStream``.
-    limit: rows, None: until the stream ends.
+    Parameters
+    ----------
+    stream : Stream
+        Knows its classes; read from where it is.
+    before, after : Sequence[float]
+        The wanted share of each class, in the order of the schema; they need not add up to 1.
+    position, width
+        The change, along the sigmoid of ``DriftStream``.
+    limit : int | None
+        Rows, None: until the stream ends.
 
+    Examples
+    --------
     >>> from thalweg import SEA
     >>> y = PriorDrift(SEA(), before=(0.5, 0.5), after=(0.9, 0.1), position=5000).take(10_000).y
     >>> bool(abs(y[:5000].mean() - 0.5) < 0.05), bool(abs(y[5000:].mean() - 0.1) < 0.05)
@@ -73,9 +82,17 @@ class PriorDrift(Thinned):
 class Imbalance(Thinned):
     """Of each class only a share of the records, chosen at random; the rest are dropped.
 
-    stream: knows its classes; read from where it is. keep: the share of the records of each class that are kept, in
-    the order of the schema. limit: rows, None: until the stream ends.
+    Parameters
+    ----------
+    stream : Stream
+        Knows its classes; read from where it is.
+    keep : Sequence[float]
+        The share of the records of each class that are kept, in the order of the schema.
+    limit : int | None
+        Rows, None: until the stream ends.
 
+    Examples
+    --------
     >>> from thalweg import SEA
     >>> chunk = Imbalance(SEA(), keep=(1.0, 0.05)).take(10_000)
     >>> bool(0.05 < chunk.y.mean() < 0.15)

@@ -29,10 +29,20 @@ from thalweg.streams.transforms.changes_jit import recur
 class RecurringDrift(Source):
     """The first concept for a period, then the second, …, then the first again, which reads on where it stopped.
 
-    concepts: two or more streams with the same features and classes, read from where they are; only the one that is
-    chosen moves on. period: rows of each. width: how long each change takes, along the sigmoid of ``DriftStream``,
-    at most a period; 1: abrupt. limit: rows, None: until the chosen stream ends.
+    Parameters
+    ----------
+    concepts : Sequence[Stream]
+        Two or more streams with the same features and classes, read from where they are; only the one that is chosen
+        moves on.
+    period : int
+        Rows of each.
+    width : float
+        How long each change takes, along the sigmoid of ``DriftStream``, at most a period; 1: abrupt.
+    limit : int | None
+        Rows, None: until the chosen stream ends.
 
+    Examples
+    --------
     >>> from thalweg import SEA
     >>> stream = RecurringDrift([SEA(function=1), SEA(function=3, seed=2)], period=1000, limit=3500)
     >>> stream.drifts

@@ -18,15 +18,33 @@ from thalweg.streams.files.text_table import TableStream
 class CSVStream(TableStream):
     r"""The records of a text file with a header, in order, in constant memory; .gz, .bz2, .zst are unpacked on the way.
 
-    path: the file; "-": standard input, which can be read once and has no position. target: the column with the
-    labels. time, label_time: columns that say when a record, or its label, was seen; numbers are seconds. drop: columns
-    to leave out. nominal: columns to be read as text though they look like numbers (the target may be one).
-    delimiter: None: a tab for .tsv, else a comma. missing: what stands for a missing value; in quotes it is a text.
-    schema: features that are known beforehand, such as those of the stream a learner has seen; else types are inferred
-    from the first megabyte: a column with text is nominal, and new values join as they appear.
-    on_bad_row: what to do with a later record that breaks the schema: "raise", "skip" (and count, see ``skipped``), or
-    "quarantine": write it with the reason to the file ``quarantine``, a .csv or .jsonl. limit: rows.
+    Parameters
+    ----------
+    path : str | os.PathLike[str]
+        The file; "-": standard input, which can be read once and has no position.
+    target : str
+        The column with the labels.
+    time, label_time : str | None
+        Columns that say when a record, or its label, was seen; numbers are seconds.
+    drop : Sequence[str]
+        Columns to leave out.
+    nominal : Sequence[str]
+        Columns to be read as text though they look like numbers (the target may be one).
+    delimiter : str | None
+        None: a tab for .tsv, else a comma.
+    missing : Sequence[str]
+        What stands for a missing value; in quotes it is a text.
+    schema : Schema | None
+        Features that are known beforehand, such as those of the stream a learner has seen; else types are inferred
+        from the first megabyte: a column with text is nominal, and new values join as they appear.
+    on_bad_row : str
+        What to do with a later record that breaks the schema: "raise", "skip" (and count, see ``skipped``), or
+        "quarantine": write it with the reason to the file ``quarantine``, a .csv or .jsonl.
+    limit : int | None
+        Rows.
 
+    Examples
+    --------
     >>> from pathlib import Path; from tempfile import mkdtemp
     >>> path = Path(mkdtemp()) / "weather.csv"
     >>> _ = path.write_text("sky,degrees,play\nclear,21,yes\nrain,,no\nclear,9,no\n")
