@@ -12,10 +12,10 @@ from thalweg.core.fields import REQUIRED, Parametrised, again, choice, fixed, fl
 class Family(Parametrised):
     """What a family shares."""
 
-    grace_period: float = number(200, "Weight between two attempts.", least=1)
-    delta: float = number(1e-7, "Allowed error (δ).", above=0, below=1)
-    leaf: Literal["majority", "bayes"] = choice("bayes", "How a leaf answers.", old_values={"nb": "bayes"})
-    limit_bytes: int | None = whole(None, "Ceiling; None: no limit.", least=10)
+    grace_period: float = number(default=200, doc="Weight between two attempts.", least=1)
+    delta: float = number(default=1e-7, doc="Allowed error (δ).", above=0, below=1)
+    leaf: Literal["majority", "bayes"] = choice(default="bayes", doc="How a leaf answers.", old_values={"nb": "bayes"})
+    limit_bytes: int | None = whole(default=None, doc="Ceiling; None: no limit.", least=10)
     kind: str = fixed("tree")
 
 
@@ -32,9 +32,9 @@ class Member(Family):
     Member(size=3)
     """
 
-    size: int = whole(10, "Number of trees.", least=1, old="n_trees")
-    delta: float = again(0.01)
-    prune: bool = flag(True, "Let no split compete.")
+    size: int = whole(default=10, doc="Number of trees.", least=1, old="n_trees")
+    delta: float = again(default=0.01)
+    prune: bool = flag(default=True, doc="Let no split compete.")
 
     def _prepare(self) -> None:
         if self.size > 5 and not self.prune:
@@ -49,8 +49,8 @@ def even(name: str, value: Any) -> None:
 class Needs(Parametrised):
     """One that must be given something."""
 
-    learner: Any = free(REQUIRED, "What is wrapped.")
-    n: int = free(2, "An even number.", even)
+    learner: Any = free(default=REQUIRED, doc="What is wrapped.")
+    n: int = free(default=2, doc="An even number.", check=even)
 
 
 def test_the_constructor_sets_what_is_given_and_the_defaults() -> None:
@@ -110,4 +110,4 @@ def test_the_docstring_has_a_section_of_parameters_before_the_others() -> None:
 
 def test_a_parameter_cannot_be_declared_again_that_no_base_has() -> None:
     with pytest.raises(TypeError, match="Odd declares 'size' again, and no base class has it"):
-        type("Odd", (Parametrised,), {"__annotations__": {"size": int}, "size": again(3)})
+        type("Odd", (Parametrised,), {"__annotations__": {"size": int}, "size": again(default=3)})

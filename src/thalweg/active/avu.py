@@ -6,8 +6,7 @@ from typing import ClassVar, Literal, final
 
 from thalweg.active import strategies_jit as jit
 from thalweg.active.strategy import Strategy
-from thalweg.active.uncertainty import check_step
-from thalweg.core import params
+from thalweg.core.fields import choice, number
 
 
 @final
@@ -17,19 +16,6 @@ class AVU(Strategy):
     VariableUncertainty asks about q of the rows and no more, q = 0.4975 with step = 0.01, so a larger budget is of no
     use to it. AVU asks about the others with the probability that makes the rate the budget. Up to a budget of one half
     both are the same.
-
-    Parameters
-    ----------
-    step : float
-        The share s by which θ moves.
-    mode : Literal["strict", "paper", "full"]
-        "strict": every label is charged, and the probability is (B - q) / (1 - q). "full": that probability is raised
-        while labels are left, by ``pull`` for each, so that the budget is spent to the last one; it costs some of the
-        uncertain rows. "paper": as printed: probability 2 (B - ½), and labels by chance are not charged. The budget
-        then holds only on average, and a warning says so when it is clearly exceeded; use it to compare with the
-        paper.
-    pull : float
-        Κ, of "full". budget (B), window, warmup, seed: see ``Random``.
 
     References
     ----------
@@ -48,21 +34,20 @@ class AVU(Strategy):
 
     code: ClassVar[int] = jit.AVU
 
-    _warned: bool
+    step: float = number(default=0.01, doc="Share s by which the threshold θ moves with each row.", above=0, below=1)
+    mode: Literal["strict", "paper", "full"] = choice(
+        default="strict",
+        doc='"strict": every label is charged, and the probability is (B - q) / (1 - q). "full": that probability '
+        "is raised while labels are left, by pull for each, so that the budget is spent to the last one; it "
+        'costs some of the uncertain rows. "paper": as printed, the probability is 2 (B - ½) and labels by '
+        "chance are not charged. The budget then holds only on average, and a warning says when it is clearly "
+        "exceeded; use it to compare with the paper.",
+    )
+    pull: float = number(
+        default=0.05, doc='How strongly "full" raises the probability for each label that is left (κ).', above=0, most=1
+    )
 
-    __slots__ = ("_warned", "mode", "pull", "step")
-
-    def __init__(
-        self, *, budget: float = 0.7, step: float = 0.01, mode: Literal["strict", "paper", "full"] = "strict",
-        pull: float = 0.05, window: int | None = None, warmup: int = 0, seed: int = 1,
-    ) -> None:  # fmt: skip
-        check_step(step)
-        params.choice("mode", mode, ("strict", "paper", "full"))
-        params.number("pull", pull, above=0, most=1)
-        self.step = step
-        self.mode = mode
-        self.pull = pull
-        super().__init__(budget=budget, window=window, warmup=warmup, seed=seed)
+    __slots__ = ()
 
     def _own_rules(self) -> dict[int, float]:
         beyond = self.budget > 0.5
@@ -80,6 +65,12 @@ class AVU(Strategy):
         q = settles_at(self.step)
         return max(0.0, (self.budget - q) / (1.0 - q))
 
+    def reset(self) -> "AVU":
+        """Forget everything but the parameters."""
+        self._warned: bool = False
+        super().reset()
+        return self
+
     def _watch(self) -> None:
         if self.mode != "paper" or self._warned:
             return
@@ -90,12 +81,6 @@ class AVU(Strategy):
                 f'AVU(mode="paper") has asked for {asked} labels of {int(k)} rows, above the budget of {self.budget:g}',
                 UserWarning, stacklevel=3,
             )  # fmt: skip
-
-    def reset(self) -> "AVU":
-        """Forget everything but the parameters."""
-        self._warned = False
-        super().reset()
-        return self
 
 
 def settles_at(step: float) -> float:

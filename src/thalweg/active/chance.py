@@ -4,24 +4,12 @@ from typing import ClassVar, final
 
 from thalweg.active import strategies_jit as jit
 from thalweg.active.strategy import Strategy
-from thalweg.core import params
+from thalweg.core.fields import number
 
 
 @final
 class Random(Strategy):
     """Ask with probability ``budget``, whatever the learner thinks: the honest baseline, and an unbiased sample.
-
-    budget (B): the largest share of the rows whose label is asked for; after k rows never more than B · k + 1.
-
-    Parameters
-    ----------
-    window : int | None
-        Also keep to the budget over about so many of the latest rows, so that what was saved earlier is not spent in
-        one burst. None: over the whole stream only.
-    warmup : int
-        So many labels are asked for first, beside the budget: with a warm-up of m the promise is m + B · (k - m) + 1.
-    seed : int
-        For the draws.
 
     Examples
     --------
@@ -35,9 +23,6 @@ class Random(Strategy):
 
     __slots__ = ()
 
-    def __init__(self, *, budget: float = 0.7, window: int | None = None, warmup: int = 0, seed: int = 1) -> None:
-        super().__init__(budget=budget, window=window, warmup=warmup, seed=seed)
-
     def _own_rules(self) -> dict[int, float]:
         return {}
 
@@ -45,11 +30,6 @@ class Random(Strategy):
 @final
 class SelectiveSampling(Strategy):
     """Ask with probability b / (b + |u - 1/C|): always where C classes are equally likely, less where u is high.
-
-    Parameters
-    ----------
-    ease : float | None
-        b; None: the budget, as in MOA. budget (B), window, warmup, seed: see ``Random``.
 
     References
     ----------
@@ -64,16 +44,9 @@ class SelectiveSampling(Strategy):
 
     code: ClassVar[int] = jit.SELECTIVE
 
-    __slots__ = ("ease",)
+    ease: float | None = number(default=None, doc="b; None: the budget, as in MOA.", above=0, most=1e100)
 
-    def __init__(
-        self, *, budget: float = 0.7, ease: float | None = None, window: int | None = None, warmup: int = 0,
-        seed: int = 1,
-    ) -> None:  # fmt: skip
-        if ease is not None:
-            params.number("ease", ease, above=0, most=1e100)
-        self.ease = ease
-        super().__init__(budget=budget, window=window, warmup=warmup, seed=seed)
+    __slots__ = ()
 
     def _own_rules(self) -> dict[int, float]:
         return {jit.R_EASE: self.budget if self.ease is None else self.ease}
@@ -86,16 +59,9 @@ class Split(Strategy):
     Both spend from the same budget. ``decide`` says which rows were asked about by chance: the errors on those are what
     a drift detector should watch.
 
-    Parameters
-    ----------
-    share : float
-        Ν, the rows that chance decides on.
-    step : float
-        The share s by which θ moves. budget (B), window, warmup, seed: see ``Random``.
-
     References
     ----------
-    as ``FixedUncertainty``.
+    As for ``FixedUncertainty``.
 
     Examples
     --------
@@ -106,17 +72,10 @@ class Split(Strategy):
 
     code: ClassVar[int] = jit.SPLIT
 
-    __slots__ = ("share", "step")
+    share: float = number(default=0.2, doc="Share of the rows that chance decides on (ν).", least=0, most=1)
+    step: float = number(default=0.01, doc="Share s by which the threshold θ moves with each row.", above=0, below=1)
 
-    def __init__(
-        self, *, budget: float = 0.7, share: float = 0.2, step: float = 0.01, window: int | None = None,
-        warmup: int = 0, seed: int = 1,
-    ) -> None:  # fmt: skip
-        params.number("share", share, least=0, most=1)
-        params.number("step", step, above=0, below=1)
-        self.share = share
-        self.step = step
-        super().__init__(budget=budget, window=window, warmup=warmup, seed=seed)
+    __slots__ = ()
 
     def _own_rules(self) -> dict[int, float]:
         return {jit.R_STEP: self.step, jit.R_SHARE: self.share}

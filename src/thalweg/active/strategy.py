@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thalweg.active import strategies_jit as jit
-from thalweg.core import params
-from thalweg.core.fields import Parametrised
+from thalweg.core.fields import Parametrised, number, whole
 from thalweg.core.params import shown
 from thalweg.core.protocols import State
 from thalweg.jit.random import seeded
@@ -34,11 +33,6 @@ class Strategy(Parametrised, ABC):
     A strategy is its parameters (``rules``, a few numbers for the compiled code) and one row of a table; a compiled
     loop over rows asks through ``strategies_jit.step`` with the ``code``.
 
-    Parameters
-    ----------
-    budget, window, warmup, seed
-        See ``Random``.
-
     Examples
     --------
     >>> from thalweg import VariableUncertainty
@@ -52,20 +46,32 @@ class Strategy(Parametrised, ABC):
     code: ClassVar[int]
     """The number by which ``strategies_jit`` knows this kind."""
 
-    __slots__ = ("_random", "_rules", "_table", "budget", "seed", "warmup", "window")
+    budget: float = number(
+        default=0.7,
+        doc="Largest share of the rows whose label is asked for (B); after k rows never more than B · k + 1.",
+        least=0,
+        most=1,
+    )
+    window: int | None = whole(
+        default=None,
+        doc="Also keep to the budget over about this many of the latest rows, so that what was saved earlier is "
+        "not spent in one burst; None: over the whole stream only.",
+        least=1,
+        most=1_000_000_000,
+    )
+    warmup: int = whole(
+        default=0,
+        doc="Labels asked for first, beside the budget: with a warm-up of m the promise is m + B · (k - m) + 1.",
+        least=0,
+        most=1_000_000_000,
+    )
+    seed: int = whole(default=1, doc="Random seed.", least=0)
 
-    def __init__(self, *, budget: float, window: int | None, warmup: int, seed: int) -> None:
-        params.number("budget", budget, least=0, most=1)
-        if window is not None:
-            params.whole("window", window, least=1, most=1_000_000_000)
-        params.whole("warmup", warmup, least=0, most=1_000_000_000)
-        params.whole("seed", seed, least=0)
-        self.budget = budget
-        self.window = window
-        self.warmup = warmup
-        self.seed = seed
+    __slots__ = ("_random", "_rules", "_table")
+
+    def _prepare(self) -> None:
         self._rules = np.zeros(jit.R_CELLS)
-        self._rules[[jit.R_BUDGET, jit.R_WARMUP, jit.R_WINDOW]] = budget, warmup, window or 0
+        self._rules[[jit.R_BUDGET, jit.R_WARMUP, jit.R_WINDOW]] = self.budget, self.warmup, self.window or 0
         for cell, value in self._own_rules().items():
             self._rules[cell] = value
         self.reset()

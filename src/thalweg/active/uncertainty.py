@@ -4,19 +4,12 @@ from typing import ClassVar, Literal, final
 
 from thalweg.active import strategies_jit as jit
 from thalweg.active.strategy import Strategy
-from thalweg.core import params
+from thalweg.core.fields import choice, number
 
 
 @final
 class FixedUncertainty(Strategy):
     """Ask where the most probable class has a probability below the threshold.
-
-    Parameters
-    ----------
-    threshold : float
-        0.9 in MOA. The rate of asking is whatever the learner's certainty makes of it, up to the budget: a learner
-        that is certain after its first few rows, as naive Bayes can be, is never asked again. Give it a warm-up.
-        budget (B), window, warmup, seed: see ``Random``.
 
     References
     ----------
@@ -31,14 +24,15 @@ class FixedUncertainty(Strategy):
 
     code: ClassVar[int] = jit.FIXED
 
-    __slots__ = ("threshold",)
+    threshold: float = number(
+        default=0.9,
+        doc="Certainty below which a label is wanted; 0.9 in MOA. A learner that is certain after its first rows, "
+        "as naive Bayes can be, is never asked again: give it a warm-up.",
+        least=0,
+        most=1,
+    )
 
-    def __init__(
-        self, *, budget: float = 0.7, threshold: float = 0.9, window: int | None = None, warmup: int = 0, seed: int = 1
-    ) -> None:
-        params.number("threshold", threshold, least=0, most=1)
-        self.threshold = threshold
-        super().__init__(budget=budget, window=window, warmup=warmup, seed=seed)
+    __slots__ = ()
 
     def _own_rules(self) -> dict[int, float]:
         return {}
@@ -54,14 +48,9 @@ class VariableUncertainty(Strategy):
     So θ follows the learner, and just under half of the rows are asked about (0.4975 of them with step = 0.01)
     however large the budget is: see ``AVU`` for the rest.
 
-    Parameters
-    ----------
-    step : float
-        The share s by which θ moves. budget (B), window, warmup, seed: see ``Random``.
-
     References
     ----------
-    as ``FixedUncertainty``.
+    As for ``FixedUncertainty``.
 
     Examples
     --------
@@ -72,14 +61,9 @@ class VariableUncertainty(Strategy):
 
     code: ClassVar[int] = jit.VARIABLE
 
-    __slots__ = ("step",)
+    step: float = number(default=0.01, doc="Share s by which the threshold θ moves with each row.", above=0, below=1)
 
-    def __init__(
-        self, *, budget: float = 0.7, step: float = 0.01, window: int | None = None, warmup: int = 0, seed: int = 1
-    ) -> None:
-        check_step(step)
-        self.step = step
-        super().__init__(budget=budget, window=window, warmup=warmup, seed=seed)
+    __slots__ = ()
 
     def _own_rules(self) -> dict[int, float]:
         return {jit.R_STEP: self.step}
@@ -91,19 +75,9 @@ class VariableRandomisedUncertainty(Strategy):
 
     The certainty is compared with θ · η, where η is drawn from N(1, spread) for each row.
 
-    Parameters
-    ----------
-    step : float
-        The share s by which θ moves.
-    spread : float
-        The deviation of η; the paper's δ.
-    compat : Literal["moa"] | None
-        "moa" divides the certainty by η instead, so that a negative η (one in six) always asks where it otherwise
-        never does. budget (B), window, warmup, seed: see ``Random``.
-
     References
     ----------
-    as ``FixedUncertainty``.
+    As for ``FixedUncertainty``.
 
     Examples
     --------
@@ -114,25 +88,15 @@ class VariableRandomisedUncertainty(Strategy):
 
     code: ClassVar[int] = jit.RANDOMISED
 
-    __slots__ = ("compat", "spread", "step")
+    step: float = number(default=0.01, doc="Share s by which the threshold θ moves with each row.", above=0, below=1)
+    spread: float = number(default=1.0, doc="Standard deviation of η (the paper's δ).", least=0, most=100)
+    compat: Literal["moa"] | None = choice(
+        default=None,
+        doc='"moa" divides the certainty by η instead, so that a negative η (one in six) always asks where it '
+        "otherwise never does.",
+    )
 
-    def __init__(
-        self, *, budget: float = 0.7, step: float = 0.01, spread: float = 1.0, compat: Literal["moa"] | None = None,
-        window: int | None = None, warmup: int = 0, seed: int = 1,
-    ) -> None:  # fmt: skip
-        check_step(step)
-        params.number("spread", spread, least=0, most=100)
-        if compat is not None:
-            params.choice("compat", compat, ("moa",))
-        self.step = step
-        self.spread = spread
-        self.compat = compat
-        super().__init__(budget=budget, window=window, warmup=warmup, seed=seed)
+    __slots__ = ()
 
     def _own_rules(self) -> dict[int, float]:
         return {jit.R_STEP: self.step, jit.R_SPREAD: self.spread, jit.R_DIVIDE: float(self.compat == "moa")}
-
-
-def check_step(step: float) -> None:
-    """Refuse a step with which θ could not come back."""
-    params.number("step", step, above=0, below=1)

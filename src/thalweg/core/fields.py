@@ -3,14 +3,15 @@
 A class that inherits ``Parametrised`` declares its parameters as typed attributes:
 
     class Tree(Classifier):
-        delta: float = number(1e-7, "Allowed error of one decision (δ).", above=0, below=1)
-        leaf: Literal["majority", "bayes"] = choice("bayes", "How a leaf answers.")
-        limit_bytes: int | None = whole(None, "Ceiling of the model's size; None: no limit.", least=1)
+        delta: float = number(default=1e-7, doc="Allowed error of one decision (δ).", above=0, below=1)
+        leaf: Literal["majority", "bayes"] = choice(default="bayes", doc="How a leaf answers.")
+        limit_bytes: int | None = whole(default=None, doc="Ceiling of the model's size; None: no limit.", least=1)
 
 Everything else is made from that: the keyword-only constructor with its signature, the check of each value with its
 sentence, ``get_params``, and the Parameters section of the class's docstring. Type checkers and editors see a typed
 constructor (PEP 681). Families share parameters through a base class; a subclass that only wants another default says
-``delta: float = again(0.01)``. Parameters stand in the order of the class's own declarations, then of its bases'.
+``delta: float = again(default=0.01)``. Parameters stand in the order of the class's own declarations, then of its
+bases'.
 
 What concerns several parameters at once, or follows from them, goes into ``_prepare``, which runs when all are set.
 A parameter that had another name says ``old="its old name"``: that name still works, with a warning, and still loads
@@ -53,9 +54,9 @@ class Field:
 
 
 def number(
+    *,
     default: float | None,
     doc: str,
-    *,
     above: float | None = None,
     least: float | None = None,
     below: float | None = None,
@@ -71,9 +72,9 @@ def number(
 
 
 def whole(
+    *,
     default: int | None,
     doc: str,
-    *,
     above: int | None = None,
     least: int | None = None,
     below: int | None = None,
@@ -88,23 +89,23 @@ def whole(
     return Field(default, doc, check, _span(above, least, below, most), old)
 
 
-def choice(default: Any, doc: str, *, old: str = "", old_values: Mapping[Any, Any] | None = None) -> Any:
+def choice(*, default: Any, doc: str, old: str = "", old_values: Mapping[Any, Any] | None = None) -> Any:
     """Declare one of the texts that the type (a ``Literal``) lists."""
     return Field(default, doc, _one_of_the_type, old=old, old_values=old_values or {})
 
 
-def flag(default: bool, doc: str, *, old: str = "") -> Any:
+def flag(*, default: bool, doc: str, old: str = "") -> Any:
     """Declare True or False."""
     return Field(default, doc, params.flag, old=old)
 
 
-def free(default: Any, doc: str, check: Callable[[str, Any], Any] | None = None, *, old: str = "") -> Any:
+def free(*, default: Any, doc: str, check: Callable[[str, Any], Any] | None = None, old: str = "") -> Any:
     """Declare anything else; ``check(name, value)`` refuses what it must not be."""
     return Field(default, doc, check, old=old)
 
 
-def again(default: Any = _SAME, doc: str = "") -> Any:
-    """Declare an inherited parameter again: with another default, another meaning, or just at this place."""
+def again(*, default: Any, doc: str = "") -> Any:
+    """Declare an inherited parameter again, at this place: with another default, or another meaning."""
     return Field(default, doc, _as_before)
 
 
@@ -139,8 +140,7 @@ def _completed(cls: type, name: str, declared: Field, kind: Any, before: Field |
     if declared.check is _as_before:
         if before is None:
             raise TypeError(f"{cls.__name__} declares {name!r} again, and no base class has it")
-        default = before.default if declared.default is _SAME else declared.default
-        return _ranged(replace(before, default=default, doc=declared.doc or before.doc), kind)
+        return _ranged(replace(before, default=declared.default, doc=declared.doc or before.doc), kind)
     return _ranged(replace(declared, name=name), kind)
 
 

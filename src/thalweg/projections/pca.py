@@ -36,13 +36,13 @@ class PCAProjection(Projection):
     moves: ClassVar[bool] = True
 
     amnesia: float = number(
-        0.0,
-        "How much more the newest rows count (l): 0 all alike, up to 4 where the stream changes.",
+        default=0.0,
+        doc="How much more the newest rows count (l): 0 all alike, up to 4 where the stream changes.",
         least=0,
         most=1_000_000,
     )
     centre: bool = flag(
-        True, "Subtract the mean; rows of many thousand columns, few of which are not 0, may go without."
+        default=True, doc="Subtract the mean; rows of many thousand columns, few of which are not 0, may go without."
     )
 
     __slots__ = ("_tables",)

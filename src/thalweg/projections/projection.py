@@ -96,16 +96,18 @@ class Projection(Parametrised, ABC):
     moves: ClassVar[bool] = False
     """Does it change with the rows that are learned?"""
 
-    p: int | None = whole(None, "Columns that come out; None: 40, or as epsilon says.", least=1, most=1_000_000)
+    p: int | None = whole(
+        default=None, doc="Columns that come out; None: 40, or as epsilon says.", least=1, most=1_000_000
+    )
     epsilon: float | None = number(
-        None,
-        "In place of p, the share by which a squared distance between any two of ``points`` rows may change; p "
+        default=None,
+        doc="In place of p, the share by which a squared distance between any two of ``points`` rows may change; p "
         "follows from it.",
         above=0,
         below=1,
     )
-    points: int = whole(1000, "Rows that epsilon is for.", least=2)
-    seed: int = whole(1, "For the matrix.", least=0)
+    points: int = whole(default=1000, doc="Rows that epsilon is for.", least=2)
+    seed: int = whole(default=1, doc="For the matrix.", least=0)
 
     __slots__ = ("_columns", "_schema")
 

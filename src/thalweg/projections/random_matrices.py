@@ -71,8 +71,8 @@ class VerySparseProjection(Linear):
     """
 
     density: float | None = number(
-        None,
-        "Share of the entries that are not 0. None: 1/√columns (Li), as many as there are at the first row; 1/3 is "
+        default=None,
+        doc="Share of the entries that are not 0. None: 1/√columns (Li), as many as there are at the first row; 1/3 is "
         "Achlioptas's. The fewer, the more a distance that lies in few columns may change.",
         above=0,
         most=1,
@@ -125,9 +125,9 @@ class HashProjection(Linear):
     """
 
     binary: bool = flag(
-        False,
-        "A value other than 0 counts 1, and one hash gives output and sign, as MOA's filter does: rows without zeros "
-        "then all look alike.",
+        default=False,
+        doc="A value other than 0 counts 1, and one hash gives output and sign, as MOA's filter does: rows without "
+        "zeros then all look alike.",
     )
 
     __slots__ = ()

@@ -80,51 +80,56 @@ class BallCover(Covering):
     __slots__ = ("_extra", "_index")
 
     variant: Literal["base", "base-adj", "auto", "auto-adj"] = choice(
-        "auto-adj",
-        '"auto-adj": each ball has its own radius R m^(-1 / (2 + d)) after m mistakes, and the centre is the mean of '
-        'its first row and of those it predicted right; "auto": centres stay. "base": one radius R t^(-1 / (2 + d\')) '
-        "for all, d' the dimension estimated from the number of balls, two classes, with a guarantee: the expected "
-        "mistakes of a prediction drawn by ``predict_proba`` are at most O(t^((1 + d) / (2 + d))) more than those of "
-        'the best smooth rule; "base-adj": the same radius, any classes, moving centres, no guarantee.',
+        default="auto-adj",
+        doc='"auto-adj": each ball has its own radius R m^(-1 / (2 + d)) after m mistakes, and the centre is the '
+        'mean of its first row and of those it predicted right; "auto": centres stay. "base": one radius R '
+        "t^(-1 / (2 + d')) for all, d' the dimension estimated from the number of balls, two classes, with a "
+        "guarantee: the expected mistakes of a prediction drawn by ``predict_proba`` are at most O(t^((1 + d) "
+        '/ (2 + d))) more than those of the best smooth rule; "base-adj": the same radius, any classes, moving '
+        "centres, no guarantee.",
     )
     max_balls: int | None = whole(
-        None, "The most balls there may be (at least 2); None: no limit.", least=2, most=1_000_000_000
+        default=None, doc="The most balls there may be (at least 2); None: no limit.", least=2, most=1_000_000_000
     )
     discard: Literal["rate", "count", "uniform", "oldest", "least-recent"] = choice(
-        "rate",
-        'Which ball goes for a new one: by chance, in proportion to its "rate" of mistakes (m + 1) / (n + 2), to their '
-        '"count" m + 1, or "uniform"; the "oldest"; the one that counted no row for the longest time, "least-recent".',
+        default="rate",
+        doc='Which ball goes for a new one: by chance, in proportion to its "rate" of mistakes (m + 1) / (n + 2), '
+        'to their "count" m + 1, or "uniform"; the "oldest"; the one that counted no row for the longest time, '
+        '"least-recent".',
     )
     metric: MetricName | Metric = free(
-        "euclidean",
-        '"euclidean", "manhattan", "chebyshev", "cosine" (1 - cosine), "angular" (the angle), "hamming" (how many '
+        default="euclidean",
+        doc='"euclidean", "manhattan", "chebyshev", "cosine" (1 - cosine), "angular" (the angle), "hamming" (how many '
         'features differ; no moving centres), "mahalanobis" (with the covariance of the rows so far), or a function of '
         "two rows that is a metric. Such a function is called from Python for each ball, which is slow; a learner with "
         "it can be copied, and its ``state`` kept, but not saved to a file: a file cannot hold code.",
-        _metric,
+        check=_metric,
     )
     scale: Literal["online", "minmax"] | None = again(
+        default="online",
         doc='"online": rows are standardised with mean and deviation of the rows so far, and kept within ± 10; '
         '"minmax": to the range so far; None: not at all. Centres stay in the scale in which they came. Not for '
-        '"hamming".'
+        '"hamming".',
     )
     start: Literal["samples", "labels"] = choice(
-        "samples",
-        '"samples": the first radius is the distance of the first two rows that differ, and the first row of a class '
-        'that nobody knew opens a ball wherever it lies, so that the class is known there at once ("auto", '
-        '"auto-adj"); "labels", as published: of the first two rows that differ in their labels too; a new class '
-        "begins like any row.",
+        default="samples",
+        doc='"samples": the first radius is the distance of the first two rows that differ, and the first row of a '
+        "class that nobody knew opens a ball wherever it lies, so that the class is known there at once "
+        '("auto", "auto-adj"); "labels", as published: of the first two rows that differ in their labels too; '
+        "a new class begins like any row.",
     )
-    dimension: float = number(2.0, 'd of "auto" and "auto-adj"; less means more balls.', least=0.0, most=1e6)
+    dimension: float = number(
+        default=2.0, doc='d of "auto" and "auto-adj"; less means more balls.', least=0.0, most=1e6
+    )
     diameter: float | None = number(
-        None,
-        'R of "base" and "base-adj", an upper bound of all distances; None: twice the greatest distance from the first '
-        "row, of the first 100.",
+        default=None,
+        doc='R of "base" and "base-adj", an upper bound of all distances; None: twice the greatest distance from '
+        "the first row, of the first 100.",
         above=0.0,
         most=1e100,
     )
-    covering: float = number(1.0, 'C0 of "base" and "base-adj".', above=0.0, most=1e100)
-    seed: int = again(doc="Of the balls discarded by chance.")
+    covering: float = number(default=1.0, doc='C0 of "base" and "base-adj".', above=0.0, most=1e100)
+    seed: int = again(default=1, doc="Of the balls discarded by chance.")
 
     def _prepare(self) -> None:
         if self.metric == "hamming" and self.variant.endswith("adj"):

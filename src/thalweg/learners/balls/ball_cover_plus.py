@@ -61,20 +61,21 @@ class BallCoverPlus(Covering):
     __slots__ = ("_plus",)
 
     max_balls: int = whole(
-        1000,
-        "The most balls there may be. For a new one, the least worth of four drawn by chance goes: that with few rows "
-        "per mistake and small signs that counted no row for long. The time for a row grows with it.",
+        default=1000,
+        doc="The most balls there may be. For a new one, the least worth of four drawn by chance goes: that with "
+        "few rows per mistake and small signs that counted no row for long. The time for a row grows with it.",
         least=2,
         most=1_000_000_000,
     )
     open_on_mistake: bool = flag(
-        False,
-        "Where the answer and the ball of a row are wrong, open a ball there too, as long as such balls are right more "
-        "often than those they came from (a sign test). For streams whose labels are clean where rows are close.",
+        default=False,
+        doc="Where the answer and the ball of a row are wrong, open a ball there too, as long as such balls are "
+        "right more often than those they came from (a sign test). For streams whose labels are clean where "
+        "rows are close.",
     )
     recent: bool = flag(
-        False,
-        "Half of max_balls are not balls but the last rows, and the nearest of these is a fourth to be asked. For "
+        default=False,
+        doc="Half of max_balls are not balls but the last rows, and the nearest of these is a fourth to be asked. For "
         "streams in which the next row is like the last ones.",
     )
 

@@ -36,8 +36,8 @@ class CondensedKNN(KeptRows):
     (True, True)
     """
 
-    k: int = whole(1, "Neighbours that vote, each with the weight of its row.", least=1, most=1_000_000)
-    max_rows: int = again(doc="Rows that are kept at most; then a new one takes the place of the oldest.")
+    k: int = whole(default=1, doc="Neighbours that vote, each with the weight of its row.", least=1, most=1_000_000)
+    max_rows: int = again(default=1000, doc="Rows that are kept at most; then a new one takes the place of the oldest.")
 
     bundle = o.Kept
 

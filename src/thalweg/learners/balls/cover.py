@@ -34,9 +34,9 @@ class Scaled(Classifier):
     """A learner that scales rows."""
 
     scale: Literal["online", "minmax"] | None = choice(
-        "online",
-        '"online": rows are standardised with mean and deviation of the rows so far, and kept within ± 10; "minmax": '
-        "to the range so far; None: not at all. What is kept stays in the scale in which it came.",
+        default="online",
+        doc='"online": rows are standardised with mean and deviation of the rows so far, and kept within ± 10; '
+        '"minmax": to the range so far; None: not at all. What is kept stays in the scale in which it came.',
     )
 
     __slots__ = ()
@@ -45,7 +45,7 @@ class Scaled(Classifier):
 class Covering(Scaled):
     """A learner that covers the data with balls: what can be seen of them."""
 
-    seed: int = whole(1, "Of the draws.", least=0)
+    seed: int = whole(default=1, doc="Of the draws.", least=0)
 
     __slots__ = ("_cover",)
 

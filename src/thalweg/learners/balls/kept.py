@@ -19,7 +19,10 @@ class KeptRows(Scaled):
     """Up to ``max_rows`` rows in tiles (see tiles_jit.py); then each new one takes the place of another."""
 
     max_rows: int = whole(
-        1000, "Rows that are kept at most; then a new one takes the place of another.", least=1, most=100_000_000
+        default=1000,
+        doc="Rows that are kept at most; then a new one takes the place of another.",
+        least=1,
+        most=100_000_000,
     )
 
     bounded = True

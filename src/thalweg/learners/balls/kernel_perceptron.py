@@ -38,17 +38,18 @@ class KernelPerceptron(KeptRows):
     (True, True)
     """
 
-    max_rows: int = again()
+    max_rows: int = again(default=1000)
     discard: Literal["oldest", "random"] = choice(
-        "oldest", 'The row whose place a new one then takes: the "oldest", or any ("random").'
+        default="oldest", doc='The row whose place a new one then takes: the "oldest", or any ("random").'
     )
     width: float | None = number(
-        None,
-        "s of the Gaussian exp(-distance² / s); None: the mean squared distance from the rows so far to those kept.",
+        default=None,
+        doc="s of the Gaussian exp(-distance² / s); None: the mean squared distance from the rows so far to those "
+        "kept.",
         above=0.0,
         most=1e100,
     )
-    seed: int = whole(1, "Of the draws.", least=0)
+    seed: int = whole(default=1, doc="Of the draws.", least=0)
 
     bundle = o.Kept
 

@@ -48,13 +48,13 @@ class CompressedBagging(Bagging, Neighbours, RandomProjection, Classifier):
     sparse = True
     bounded = True
 
-    size: int = whole(10, "Members.", least=1, most=10_000)
+    size: int = whole(default=10, doc="Members.", least=1, most=10_000)
     draws: Literal["skip", "vote"] = choice(
-        "skip",
-        '"skip": a member leaves a row out where its draw is 0, and that is all (the paper); "vote": the vote of a '
+        default="skip",
+        doc='"skip": a member leaves a row out where its draw is 0, and that is all (the paper); "vote": the vote of a '
         "neighbour counts as often as it was drawn.",
     )
-    seed: int = again(1, "For matrices and draws.")
+    seed: int = again(default=1, doc="For matrices and draws.")
 
     __slots__ = ("_counts", "_detectors", "_dice", "_kind", "_learned", "_members", "_projections", "_replaced")
 

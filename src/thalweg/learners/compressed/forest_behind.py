@@ -29,11 +29,11 @@ class CompressedForest(RandomlyProjected):
     """
 
     forest: str | Forest = free(
-        "arf", 'A forest or its name: "arf", "leveraging-bagging", "srp", …, also with parameters.'
+        default="arf", doc='A forest or its name: "arf", "leveraging-bagging", "srp", …, also with parameters.'
     )
-    size: int = free(30, "Trees of the forest.")
-    seed: int = again(1, "For the matrix and the forest.")
-    n_jobs: int = free(1, "Threads (-1: one on each core); they change nothing but the time.")
+    size: int = free(default=30, doc="Trees of the forest.")
+    seed: int = again(default=1, doc="For the matrix and the forest.")
+    n_jobs: int = free(default=1, doc="Threads (-1: one on each core); they change nothing but the time.")
 
     __slots__ = ()
 

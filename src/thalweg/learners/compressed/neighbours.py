@@ -71,8 +71,8 @@ class HashedKNN(_Neighbours, Size):
     True
     """
 
-    binary: bool = flag(False, "A value other than 0 counts 1, as in MOA's filter.")
-    seed: int = whole(1, "For the hash.", least=0)
+    binary: bool = flag(default=False, doc="A value other than 0 counts 1, as in MOA's filter.")
+    seed: int = whole(default=1, doc="For the hash.", least=0)
 
     __slots__ = ()
 
@@ -99,17 +99,17 @@ class PCAKNN(_Neighbours, Size):
     """
 
     amnesia: float = number(
-        0.0,
-        "How much more the newest rows count (l): 0 all alike, up to 4 where the stream changes.",
+        default=0.0,
+        doc="How much more the newest rows count (l): 0 all alike, up to 4 where the stream changes.",
         least=0,
         most=1_000_000,
     )
-    centre: bool = flag(True, "Subtract the mean.")
+    centre: bool = flag(default=True, doc="Subtract the mean.")
     reproject_every: int | None = whole(
-        None,
-        "None: rows stay in the window as they were projected when they came; n: after every n learned rows the whole "
-        'window is projected again by the components of that moment (the deviations of scale "online" stay those of '
-        "the rows as they came).",
+        default=None,
+        doc="None: rows stay in the window as they were projected when they came; n: after every n learned rows "
+        "the whole window is projected again by the components of that moment (the deviations of scale "
+        '"online" stay those of the rows as they came).',
         least=1,
     )
 
@@ -201,8 +201,8 @@ class CompressedBaggedKNN(Bagging, Neighbours, RandomlyProjected):
 
     bounded = True
 
-    size: int = whole(10, "Members.", least=1, most=MOST)
-    seed: int = again(1, "For the matrix and the draws.")
+    size: int = whole(default=10, doc="Members.", least=1, most=MOST)
+    seed: int = again(default=1, doc="For the matrix and the draws.")
 
     __slots__ = ()
 
@@ -234,8 +234,8 @@ class CompressedSamKNN(Memories, RandomlyProjected):
 
     bounded = True
 
-    window: int = again(1000)
-    seed: int = again(1, "For the matrix and the clusterings.")
+    window: int = again(default=1000)
+    seed: int = again(default=1, doc="For the matrix and the clusterings.")
 
     __slots__ = ()
 

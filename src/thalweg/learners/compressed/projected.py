@@ -175,11 +175,13 @@ class Compressed(Classifier):
 class Size(Parametrised):
     """How many columns remain."""
 
-    p: int | None = whole(None, "Columns that remain; None: 40, or as epsilon says.", least=1, most=1_000_000)
+    p: int | None = whole(
+        default=None, doc="Columns that remain; None: 40, or as epsilon says.", least=1, most=1_000_000
+    )
     epsilon: float | None = number(
-        None,
-        "In place of p, the share by which a squared distance between any two rows of the window (or of 1,000 rows) "
-        "may change; p follows from it.",
+        default=None,
+        doc="In place of p, the share by which a squared distance between any two rows of the window (or of 1,000 "
+        "rows) may change; p follows from it.",
         above=0,
         below=1,
     )
@@ -189,9 +191,9 @@ class RandomProjection(Size):
     """Which projection there is in front of a learner."""
 
     projection: str | Projection = free(
-        "gaussian", 'A projection or its name: "gaussian", "bernoulli", "very-sparse", "fourier", "hash".'
+        default="gaussian", doc='A projection or its name: "gaussian", "bernoulli", "very-sparse", "fourier", "hash".'
     )
-    seed: int = whole(1, "For the matrix.", least=0)
+    seed: int = whole(default=1, doc="For the matrix.", least=0)
 
 
 class RandomlyProjected(RandomProjection, Compressed):
@@ -224,11 +226,13 @@ class Projected(Compressed):
     True
     """
 
-    learner: Classifier = free(REQUIRED, "Joins with its parameters and as if it had seen nothing.", _is_learner)
+    learner: Classifier = free(
+        default=REQUIRED, doc="Joins with its parameters and as if it had seen nothing.", check=_is_learner
+    )
     projection: str | Projection = free(
-        "gaussian",
-        'A projection or its name, such as "gaussian(p=40)", "hash(p=100)", "pca(p=10)"; "bernoulli", "very-sparse" '
-        'and "fourier" are the others.',
+        default="gaussian",
+        doc='A projection or its name, such as "gaussian(p=40)", "hash(p=100)", "pca(p=10)"; "bernoulli", '
+        '"very-sparse" and "fourier" are the others.',
     )
 
     __slots__ = ()

@@ -51,35 +51,39 @@ class OnlineDeepLearning(Classifier):
     missing = "native"
     bounded = True
 
-    layers: int = whole(10, "Hidden layers (L).", least=1, most=1000)
-    units: int = whole(100, "Units in each of them.", least=1, most=100_000)
-    rate: float = number(0.01, "Step of gradient descent (η), one step for each row.", above=0, most=1e6)
-    beta: float = number(0.99, "How fast the weight of a depth that answers worse falls (β).", above=0, most=1)
-    floor: float = number(0.2, "No weight falls below floor / layers (s).", least=0, most=1)
+    layers: int = whole(default=10, doc="Hidden layers (L).", least=1, most=1000)
+    units: int = whole(default=100, doc="Units in each of them.", least=1, most=100_000)
+    rate: float = number(default=0.01, doc="Step of gradient descent (η), one step for each row.", above=0, most=1e6)
+    beta: float = number(
+        default=0.99, doc="How fast the weight of a depth that answers worse falls (β).", above=0, most=1
+    )
+    floor: float = number(default=0.2, doc="No weight falls below floor / layers (s).", least=0, most=1)
     input_classifier: bool = flag(
-        False,
-        "Let a linear classifier on the input take part, as depth 0 (the paper; not the authors' program). It learns "
-        "fastest, takes the weight early, and the layers starve: over six streams the network is better without.",
+        default=False,
+        doc="Let a linear classifier on the input take part, as depth 0 (the paper; not the authors' program). It "
+        "learns fastest, takes the weight early, and the layers starve: over six streams the network is better "
+        "without.",
     )
     hedge_loss: Literal["minmax", "zero_one", "clipped"] = choice(
-        "minmax",
-        'Loss that the weights follow: "minmax" (the best depth 0, the worst 1), "zero_one" (right or wrong) or '
+        default="minmax",
+        doc='Loss that the weights follow: "minmax" (the best depth 0, the worst 1), "zero_one" (right or wrong) or '
         '"clipped" (log loss, at most 1).',
     )
     scale: bool = flag(
-        True, "Standardise numbers by the mean and deviation of the rows before; False: take them as they are."
+        default=True,
+        doc="Standardise numbers by the mean and deviation of the rows before; False: take them as they are.",
     )
     drift: str | Detector | None = free(
-        "adwin(delta=0.002)",
-        'A detector or its name, for the errors of the mixed answer; None or "none": no detector.',
-        make_detector,
+        default="adwin(delta=0.002)",
+        doc='A detector or its name, for the errors of the mixed answer; None or "none": no detector.',
+        check=make_detector,
     )
     on_drift: Literal["hedge", "reset", "none"] = choice(
-        "hedge",
-        '"hedge": all depths alike again, and ten times the rate, back to normal within 500 rows; "reset": a new '
+        default="hedge",
+        doc='"hedge": all depths alike again, and ten times the rate, back to normal within 500 rows; "reset": a new '
         'network; "none": drifts are only counted.',
     )
-    seed: int = whole(1, "For the first weights.", least=0)
+    seed: int = whole(default=1, doc="For the first weights.", least=0)
 
     __slots__ = ("_detector_rules", "_net", "_rules")
 

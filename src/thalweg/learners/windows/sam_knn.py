@@ -22,31 +22,34 @@ _COLUMNS = 2048  # of the tables to begin with
 class Memories(Parametrised):
     """How large the memories are, and how they are asked."""
 
-    k: int = whole(5, "Neighbours that vote.", least=1, most=100_000)
-    window: int = whole(5000, "Rows in both memories together, at most.", least=1, most=100_000_000)
+    k: int = whole(default=5, doc="Neighbours that vote.", least=1, most=100_000)
+    window: int = whole(default=5000, doc="Rows in both memories together, at most.", least=1, most=100_000_000)
     ltm_share: float = number(
-        0.4,
-        "The share of them that the long-term memory may have; it is compressed when both are full.",
+        default=0.4,
+        doc="The share of them that the long-term memory may have; it is compressed when both are full.",
         least=0,
         below=1,
     )
     min_stm: int = whole(
-        50, "The short-term memory is halved only while it has twice as many rows.", least=1, most=100_000_000
+        default=50,
+        doc="The short-term memory is halved only while it has twice as many rows.",
+        least=1,
+        most=100_000_000,
     )
     recalculate: bool = flag(
-        False,
-        "False: the errors of shorter short-term memories are followed row by row, and exact ones decide where one "
+        default=False,
+        doc="False: the errors of shorter short-term memories are followed row by row, and exact ones decide where one "
         "seems better; True: exact ones always (up to three times slower).",
     )
     weights: Literal["distance", "uniform"] = choice(
-        "distance", '"distance": a neighbour\'s vote is 1 / distance (at least 1e-9); "uniform": 1.'
+        default="distance", doc='"distance": a neighbour\'s vote is 1 / distance (at least 1e-9); "uniform": 1.'
     )
     scale: Literal["online"] | None = choice(
-        None,
-        'None: features should have like ranges; "online": numbers are divided by their standard deviation in all rows '
-        "so far (what is kept is divided again when that has changed by a tenth).",
+        default=None,
+        doc='None: features should have like ranges; "online": numbers are divided by their standard deviation in '
+        "all rows so far (what is kept is divided again when that has changed by a tenth).",
     )
-    seed: int = whole(1, "For the first centres of a clustering.", least=0)
+    seed: int = whole(default=1, doc="For the first centres of a clustering.", least=0)
 
 
 MEMORIES = tuple(Memories._fields)
