@@ -77,7 +77,7 @@ def test_who_asks_at_once_gets_the_newest(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "given", [{"every": 300}, {"every": 300, "label_fraction": 0.4}, {"drift": "adwin(delta=0.3)"}]
+    "given", [{"every": 300}, {"every": 300, "budget": 0.4}, {"drift": "adwin(delta=0.3)"}]
 )
 def test_how_rows_are_fed_does_not_matter(given, tmp_path):
     parts = [SEA(function=1, noise=0.0, seed=1).read(1_500), SEA(function=3, noise=0.0, seed=2).read(1_500)]
@@ -99,12 +99,12 @@ def test_how_rows_are_fed_does_not_matter(given, tmp_path):
         assert 1_500 < rows
     else:
         assert (version, rows) == (10, 3_000)
-        assert abs(labelled - 3_000 * given.get("label_fraction", 1.0)) < 100
+        assert abs(labelled - 3_000 * given.get("budget", 1.0)) < 100
 
 
 def test_labels_not_asked_for_are_not_looked_at(tmp_path):
     X, y = SEA(seed=1).read(600).X, np.array(["yes", "no"] * 300, dtype=object)
-    with Trainer(NaiveBayes(), tmp_path, every=600, label_fraction=0.3, seed=5) as trainer:
+    with Trainer(NaiveBayes(), tmp_path, every=600, budget=0.3, seed=5) as trainer:
         y[~trainer._asked(600)] = None
         trainer.feed(X, y)
         assert 120 < trainer.labelled < 240
@@ -220,8 +220,8 @@ def test_sentences(tmp_path):
         Trainer(NaiveBayes(), tmp_path)
     with pytest.raises(TypeError, match="learner must be"):
         Trainer("arf", tmp_path)
-    with pytest.raises(ValueError, match="label_fraction must lie in"):
-        Trainer(NaiveBayes(), tmp_path, every=1, label_fraction=0)
+    with pytest.raises(ValueError, match="budget must lie in"):
+        Trainer(NaiveBayes(), tmp_path, every=1, budget=0)
     with Trainer(NaiveBayes(), tmp_path, every=10) as trainer:
         with pytest.raises(ValueError, match="nothing to publish"):
             trainer.publish()

@@ -71,7 +71,7 @@ class AVU(Strategy):
         super().reset()
         return self
 
-    def _watch(self) -> None:
+    def watch(self) -> None:
         if self.mode != "paper" or self._warned:
             return
         asked, k = self.asked - self.warmup, float(self._table[0, jit.S_SEEN])

@@ -1,7 +1,7 @@
 """A learner that asks for labels: within a budget, in an evaluation or live, where labels come late or never."""
 
 from collections.abc import Hashable
-from typing import Any, ClassVar, Literal, Self, final
+from typing import Any, Self, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,13 +11,14 @@ from thalweg.active.strategy import Strategy
 from thalweg.active.tickets import TicketCounts, Tickets, Told
 from thalweg.active.tickets_jit import ANSWERED
 from thalweg.core import door, params
-from thalweg.core.classifier import Classifier, Floats, Ints
+from thalweg.core.classifier import Classifier, Floats, Ints, Task
 from thalweg.core.door import Rows, take_rows
-from thalweg.core.labels import Labels, sequence
+from thalweg.core.inside import Inner, check_inner, take_after
+from thalweg.core.labels import sequence
 from thalweg.core.params import shown
 from thalweg.core.protocols import State
 from thalweg.core.schema import Schema
-from thalweg.core.tables import under
+from thalweg.core.tables import prefixed, under
 
 _MOST_AHEAD = 64
 _UNDECIDED, _EARLIER = 16, 8  # what becomes of a row, beside the reasons why its label is wanted, and 0
@@ -65,7 +66,7 @@ class ActiveLearner(Classifier):
     1
     """
 
-    bounded: ClassVar[bool] = False
+    asks = True
 
     __slots__ = ("_inner", "_policy", "_tickets", "_why")
 
@@ -73,8 +74,7 @@ class ActiveLearner(Classifier):
         self, *, learner: Classifier, strategy: Strategy | None = None, max_open: int = 10_000,
         max_age: int | None = None,
     ) -> None:  # fmt: skip
-        if not isinstance(learner, Classifier):
-            raise TypeError(f"learner must be a learner, got {shown(learner)}")
+        check_inner("learner", learner)
         if strategy is not None and not isinstance(strategy, Strategy):
             raise TypeError(f"strategy must be a strategy or None, got {shown(strategy)}")
         params.whole("max_open", max_open, least=1, most=100_000_000)
@@ -84,10 +84,15 @@ class ActiveLearner(Classifier):
         self.strategy = strategy
         self.max_open = max_open
         self.max_age = max_age
-        self.missing: Literal["reject", "native"] = learner.missing
-        self.sparse: bool = learner.sparse
+        take_after(self, [learner])
+        self.bounded = False  # tickets and what became of them come to their full size only with time
 
     # -- labels that are offered --------------------------------------------------------------------------------------
+
+    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None, classes: Any = None) -> Self:
+        """Offer the labels of rows in order, as ``test_then_train`` does."""
+        self._carry_out(X, y, sample_weight, classes=classes)
+        return self
 
     def play(self, X: Any, y: Any, events: Any, sample_weight: Any = None) -> Floats:
         """Predict and learn rows in any order, for late labels: a row is decided on when it is predicted.
@@ -106,42 +111,13 @@ class ActiveLearner(Classifier):
         w = door.weights(weight, 1)
         code, new = self._labels.read_one(y)
         if w[0] > 0.0:
-            self._offer(X, schema, self._labels, np.array([code]), new, w, [0, -1])
+            self._perform(Task(X, schema, self._labels, np.array([code]), new, w, np.array([0, -1])))
         return self
 
-    def _carry_out(
-        self, X: Any, y: Any, w: Any, events: Ints | None = None, *, predict: bool = True, classes: Any = None
-    ) -> Floats:
-        if y is None:
-            raise ValueError("y must hold a label for each row, got None")
-        y = sequence(y)
-        n = len(y)
-        weights = door.weights(w, n)
-        if events is None:
-            each = np.arange(n)
-            events = np.stack([each, ~each], axis=1).reshape(-1)
-        if w is not None:
-            events = events[(events >= 0) | (weights[np.maximum(events, ~events)] > 0.0)]
-        learned = ~events[events < 0]
-        X, schema = self._rows(X, learning=True, learned=learned)
-        if X.shape[0] != n:
-            raise ValueError(f"y must hold a label for each of the {X.shape[0]} rows of X, got {n}")
-        labels = self._labels
-        if classes is not None:
-            labels = labels.copy()
-            labels.admit(labels.read(classes, "classes")[1])
-        codes = np.full(n, -1, dtype=np.int64)
-        codes[learned], new = labels.read(y[learned])
-        return self._offer(X, schema, labels, codes, new, weights, events.tolist())
-
-    def _offer(
-        self, X: Rows, schema: Schema, labels: Labels, codes: Ints, new: list[Hashable], w: Floats,
-        events: list[int],
-    ) -> Floats:  # fmt: skip
-        """Carry out the events; learn rows that are wanted.
-
-        codes: those of ``new`` labels follow on in the order of y; a label gets its own when it is first learned.
-        """
+    def _perform(self, task: Task) -> Floats:
+        """Carry out the events; learn rows that are wanted: a new label gets its code when it is first learned."""
+        X, schema, labels, codes, new, w, order = task
+        events = order.tolist()
         learns = any(e < 0 for e in events)
         if learns or (self._arriving and events):
             self._meet(schema)  # may still refuse
@@ -156,7 +132,7 @@ class ActiveLearner(Classifier):
             offered[[~e for e in events if e < 0]] = True
             fates = bytearray(fate)
             self._walk(X, codes, new, w, events, out, fates, offered.tobytes())
-            self._policy._watch()
+            self._policy.watch()
             fate = np.frombuffer(fates, dtype=np.uint8)
         elif len(labels):
             out[events] = 1.0 / len(labels)
@@ -172,8 +148,7 @@ class ActiveLearner(Classifier):
         How far ahead changes nothing but the time: as many rows as the budget surely refuses, or as were not wanted
         just now.
         """
-        self._share_labels()
-        labels, decide, closed_for = self._labels, self._policy._decide_one, self._policy._closed_for
+        labels, decide, closed_for = self._labels, self._policy.decide_one, self._policy.closed_for
         first = len(labels)
         place: dict[Hashable, int] = {}
         own = codes.copy() if new else codes
@@ -202,17 +177,17 @@ class ActiveLearner(Classifier):
                         labels.admit([label])
                     own[r] = place[label]
             rows = np.array(learned + predicted, dtype=np.int64)
-            proba = np.zeros((len(rows), out.shape[1]))
+            proba = np.zeros((len(rows), len(labels)))
             steps = np.arange(len(rows))
             if learned:
                 steps[: len(learned)] = ~steps[: len(learned)]
-            self._inner._play(take_rows(X, rows), own.take(rows), w.take(rows), steps, proba, known)
+            self._inner.play(take_rows(X, rows), own.take(rows), w.take(rows), steps, proba, known)
             known, at = len(labels), len(learned)
             i = i if predicted else j
             while i < j:
                 e = events[i]
                 if e >= 0:
-                    out[e] = proba[at]
+                    out[e, :known] = proba[at]
                     if offered[e] and fate[e] == _UNDECIDED:  # a row is decided on once
                         fate[e] = decide(proba, at, known)
                     at += 1
@@ -272,8 +247,7 @@ class ActiveLearner(Classifier):
             known = len(self._labels)
             self._labels.admit(new)
             n, nothing = len(codes), np.zeros((len(codes), len(self._labels)))
-            self._share_labels()
-            self._inner._play(rows, codes, np.ones(n), ~np.arange(n), nothing, known)
+            self._inner.play(rows, codes, np.ones(n), ~np.arange(n), nothing, known)
         return told
 
     @property
@@ -297,10 +271,7 @@ class ActiveLearner(Classifier):
     @property
     def model(self) -> Classifier:
         """The learner with what it knows: a copy."""
-        if not self._started:
-            return _fresh(self.learner)
-        self._share_labels()
-        return self._inner.copy()
+        return self._inner.lend(self._labels).copy() if self._started else self.learner.fresh()
 
     @property
     def policy(self) -> Strategy:
@@ -315,12 +286,12 @@ class ActiveLearner(Classifier):
     @property
     def drifts(self) -> list[int]:
         """What the learner tells about drifts it found."""
-        return list(getattr(self._inner, "drifts", ())) if self._started else []
+        return list(getattr(self._inner.learner, "drifts", ())) if self._started else []
 
     @property
     def replacements(self) -> list[tuple[int, int]]:
         """What the learner tells about members it replaced."""
-        return list(getattr(self._inner, "replacements", ())) if self._started else []
+        return list(getattr(self._inner.learner, "replacements", ())) if self._started else []
 
     # -- a learner like any other -------------------------------------------------------------------------------------
 
@@ -334,54 +305,38 @@ class ActiveLearner(Classifier):
         return AVU() if self.strategy is None else self.strategy.fresh()
 
     def _start(self, schema: Schema) -> None:
-        inner = _fresh(self.learner)
-        inner._labels = self._labels
-        inner._meet(schema)
-        self._inner, self._policy = inner, self._new_policy()
+        self._inner, self._policy = Inner(self.learner.fresh(), schema), self._new_policy()
         self._tickets = Tickets(schema.n_features, max_open=self.max_open, max_age=self.max_age)
 
-    def _share_labels(self) -> None:
-        self._inner._labels = self._labels
-
     def _play(self, X: Rows, y: Ints, w: Floats, events: Ints, out: Floats, known: int) -> None:
-        self._share_labels()
-        self._inner._play(X, y, w, events, out, known)
+        self._inner.play(X, y, w, events, out, known)
 
     def _extend(self, schema: Schema) -> None:
-        self._inner._meet(schema)
-        self._tickets.widen(schema.n_features)
+        assert self._schema is not None
+        self._inner.meet(schema)
+        self._tickets.widen(self._schema, schema, lacking=np.nan if self.missing == "native" else 0.0)
 
     def _rehearse(self) -> None:
-        self._inner._rehearse()
+        self._inner.rehearse(self._labels)
 
     @property
     def state_bytes(self) -> int:
         """Bytes of all tables of the model, the strategy and the tickets."""
         if not self._started:
             return 0
-        policy = sum(t.nbytes for t in self._policy._tables().values())
+        policy = sum(t.nbytes for t in self._policy.tables().values())
         return self._inner.state_bytes + policy + self._tickets.nbytes
 
     def _tables(self) -> State:
-        parts = {
-            "learner": self._inner._tables(), "strategy": self._policy._tables(), "tickets": self._tickets.state(),
-        }  # fmt: skip
-        return {f"{part}.{name}": table for part, tables in parts.items() for name, table in tables.items()}
+        own = prefixed("strategy", self._policy.tables()) | prefixed("tickets", self._tickets.state())
+        return self._inner.tables("learner") | own
 
     def _adopt(self, tables: State, schema: Schema) -> None:
-        inner, policy = _fresh(self.learner), self._new_policy()
+        inner, policy = Inner.adopt(self.learner.fresh(), "learner", tables, schema), self._new_policy()
         waiting = Tickets(schema.n_features, max_open=self.max_open, max_age=self.max_age)
-        own = under("learner", tables)
-        if not own:
-            raise KeyError("tables of the learner")
-        inner._settle(inner._labels, schema, own)
         policy.restore(under("strategy", tables))
         waiting.restore(under("tickets", tables))
         self._inner, self._policy, self._tickets = inner, policy, waiting
-
-
-def _fresh(learner: Classifier) -> Classifier:
-    return type(learner)(**learner.get_params(deep=False))
 
 
 def _numbers(tickets: Any) -> Ints:

@@ -98,19 +98,19 @@ class Strategy(Parametrised, ABC):
         rows = _probabilities(proba)
         why = np.empty(len(rows), dtype=np.int8)
         jit.ask_many(self.code, self._table, 0, self._rules, self._random, rows, rows.shape[1], why)
-        self._watch()
+        self.watch()
         return why
 
-    def _decide_one(self, proba: Floats, e: int, known: int) -> int:
+    def decide_one(self, proba: Floats, e: int, known: int) -> int:
         """Say why the label of row e is wanted, of probabilities that a learner gave."""
         return jit.ask_one(self.code, self._table, 0, self._rules, self._random, proba, e, known)
 
-    def _closed_for(self) -> int:
+    def closed_for(self) -> int:
         """Say for how many rows to come, about, the budget allows no label."""
         row = self._table[0]
         return max(0, int(row[jit.S_SPENT] / self.budget - row[jit.S_SEEN])) if self.budget > 0.0 else 1 << 30
 
-    def _watch(self) -> None:
+    def watch(self) -> None:
         """Look whether something should be said about what has been asked."""
 
     # -- how far it is ------------------------------------------------------------------------------------------------
@@ -149,9 +149,10 @@ class Strategy(Parametrised, ABC):
 
     def state(self) -> State:
         """Copy out all that the strategy knows."""
-        return {name: table.copy() for name, table in self._tables().items()}
+        return {name: table.copy() for name, table in self.tables().items()}
 
-    def _tables(self) -> State:
+    def tables(self) -> State:
+        """Give the tables, not copied."""
         return {"table": self._table, "random": self._random}
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:

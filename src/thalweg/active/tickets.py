@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thalweg.active import tickets_jit as jit
-from thalweg.core.door import Rows, is_sparse, sparse_rows, take_rows
+from thalweg.core.door import Rows, grown_rows, is_sparse, sparse_rows, take_rows
 from thalweg.core.protocols import State
 from thalweg.core.schema import Schema
 from thalweg.core.waiting import Waiting
@@ -130,12 +130,12 @@ class Tickets:
             c[jit.GIVEN], c[jit.OPEN], c[jit.ANSWERED], c[jit.EXPIRED], c[jit.REPEATED], c[jit.UNKNOWN], c[jit.LATE]
         )
 
-    def widen(self, features: int) -> None:
-        """Make room for features that came later: waiting rows lack them."""
-        if features != self._features:
+    def widen(self, before: Schema, schema: Schema, lacking: float) -> None:
+        """Let waiting rows be of a schema that has grown: ``lacking`` stands for what they have not; in tensors, 0."""
+        if schema.n_features != self._features:
             self._make_dense()
-        self._features = features
-        self._waiting.widen((features,))
+            self._features = schema.n_features
+            self._waiting.rows = grown_rows(self._waiting.rows, before, schema, lacking)
 
     @property
     def nbytes(self) -> int:

@@ -10,7 +10,7 @@ import copy
 import inspect
 from abc import abstractmethod
 from collections.abc import Hashable, Mapping
-from typing import Any, ClassVar, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +34,22 @@ _WEIGHT_ONE = np.ones(1)
 _CODE = tuple(np.array([c], dtype=np.int64) for c in range(256))
 
 
+class Task(NamedTuple):
+    """Rows and labels that have passed the door, and what is to be done with them. Nothing has changed yet."""
+
+    X: Any
+    schema: Schema
+    """With what the learned rows add to it."""
+    labels: Labels
+    """The learner's own, or where classes are declared in the same call, a copy that knows these too."""
+    codes: Ints
+    """Of each row that is learned; -1 for the others."""
+    new: list[Hashable]
+    """Labels that ``labels`` does not have yet: their codes follow on, in the order in which they are learned."""
+    w: Floats
+    events: Ints
+
+
 class Classifier(Estimator):
     """Learns a stream of labelled records, and predicts each before its label is used.
 
@@ -41,12 +57,14 @@ class Classifier(Estimator):
     learner that goes its own way.
     """
 
-    tensors: ClassVar[bool] = False
+    tensors: bool = fixed(False)
     """Does it look at the shape of a record? To others a tensor is a row of its values, the last index fastest."""
     evolving: bool = fixed(False)
     """May tensors have other sizes than those before?"""
-    bounded: ClassVar[bool] = False
+    bounded: bool = fixed(False)
     """Does the state stay bounded however long the stream is?"""
+    asks: bool = fixed(False)
+    """Does it learn only from labels that it wants? Then ``asked_rows`` says which, and no other learner is outside."""
 
     __slots__ = ()
 
@@ -214,6 +232,16 @@ class Classifier(Estimator):
         """The features, once the first chunk or a declaration has fixed them."""
         return self._schema
 
+    @property
+    def started(self) -> bool:
+        """Is there a model? There is one from the first row on that is learned, or asked about live."""
+        return self._started
+
+    @property
+    def next_change(self) -> int | None:
+        """After how many more learned rows the model next changes, where it learns by chunks; None: with any row."""
+        return None
+
     def declare(self, schema: Schema) -> Self:
         """Fix the features, and the classes where the schema has them, before the first row.
 
@@ -294,6 +322,10 @@ class Classifier(Estimator):
         """Bytes of all tables of the model."""
         return sum(t.nbytes for t in self._tables().values()) if self._started else 0
 
+    def fresh(self) -> Self:
+        """Make a learner with the same parameters that has seen nothing."""
+        return type(self)(**self.get_params(deep=False))
+
     def copy(self) -> Self:
         """Make a learner with the same parameters and the same knowledge that goes its own way."""
         return copy.copy(self)
@@ -317,7 +349,12 @@ class Classifier(Estimator):
     def _carry_out(
         self, X: Any, y: Any, w: Any, events: Ints | None = None, *, predict: bool = True, classes: Any = None
     ) -> Floats:
-        """Pass everything through the door; only then change anything; then play the events.
+        return self._perform(self._read(X, y, w, events, predict=predict, classes=classes))
+
+    def _read(
+        self, X: Any, y: Any, w: Any, events: Ints | None = None, *, predict: bool = True, classes: Any = None
+    ) -> Task:
+        """Let everything pass the door, or refuse it. Changes nothing.
 
         events: None: learn the rows in order, each predicted before if ``predict``.
         """
@@ -339,21 +376,26 @@ class Classifier(Estimator):
             raise ValueError(f"y must hold a label for each of the {X.shape[0]} rows of X, got {n}")
         labels = self._labels
         if classes is not None:
-            labels = self._labels.copy()
+            labels = labels.copy()
             labels.admit(labels.read(classes, "classes")[1])
-        known = len(labels)
         if learned is None:
             codes, new = labels.read(y)
         else:
             codes = np.full(n, -1, dtype=np.int64)
             codes[learned], new = labels.read(y[learned])
+        return Task(X, schema, labels, codes, new, weights, events)
+
+    def _perform(self, task: Task) -> Floats:
+        """Carry out what passed the door; give the probabilities of the rows that are predicted."""
+        X, schema, labels, codes, new, w, events = task
+        known = len(labels)
         if (events < 0).any():
             self._meet(schema)  # may still refuse
         labels.admit(new)
         self._labels = labels
-        out = np.zeros((n, len(labels)))
+        out = np.zeros((X.shape[0], len(labels)))
         if self._started:
-            self._play(X, codes, weights, events, out, known)
+            self._play(X, codes, w, events, out, known)
         elif known:
             out[events] = 1.0 / known
         return out

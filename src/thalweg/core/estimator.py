@@ -4,7 +4,7 @@ import sys
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Hashable
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +24,7 @@ class Estimator(Parametrised, ABC):
     """What NaN gets: a sentence, or the learner's own rule for missing values."""
     sparse: bool = fixed(False)
     """Does it take sparse rows? Then ``_play`` gets them as the door hands them on, see ``thalweg.core.door.Rows``."""
-    blind: ClassVar[bool] = False
+    blind: bool = fixed(False)
     """Does it predict without looking at the record?"""
 
     __slots__ = ("_labels", "_schema", "_started")
@@ -49,6 +49,10 @@ class Estimator(Parametrised, ABC):
     @abstractmethod
     def reset(self) -> Self:
         """Forget everything but the parameters."""
+
+    @abstractmethod
+    def fresh(self) -> Self:
+        """Make one with the same parameters that has seen nothing."""
 
     @abstractmethod
     def _tables(self) -> State:
@@ -76,7 +80,7 @@ class Estimator(Parametrised, ABC):
         """Forget, then learn the rows in order (scikit-learn's verb; streams use ``partial_fit``)."""
         if y is None:
             raise ValueError("This estimator requires y to be passed, but the target y is None")
-        fresh = type(self)(**self.get_params(deep=False))
+        fresh = self.fresh()
         if isinstance(self._schema, Schema) and not self._started:
             fresh.declare(self._schema)
         labels = sequence(y)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from thalweg.core import door, params
 from thalweg.core.protocols import State
 from thalweg.evaluate.counts import Window, count
-from thalweg.evaluate.metrics_jit import SCORES, first_bad, gather, update
+from thalweg.evaluate.metrics_jit import OFF, SCORES, first_bad, gather, update
 from thalweg.registry import METRICS
 
 Floats = NDArray[np.float64]
@@ -88,7 +88,8 @@ class Metrics:
         bad = first_bad(scores)
         if bad >= 0:
             raise ValueError(
-                f"proba must hold finite probabilities ≥ 0, got {scores[bad].tolist()} in row {self.rows + bad}"
+                f"proba must hold probabilities ≥ 0 that sum to 1 within {OFF:g}, or 0 alone for no answer, "
+                f"got {scores[bad].tolist()} in row {self.rows + bad}"
             )
         self._widen(max(int(codes.max()) + 1, scores.shape[1]))
         update(

@@ -23,19 +23,26 @@ Ints = NDArray[np.int64]
 
 LEAST = 1e-15  # the smallest probability the log-loss believes
 SLACK = -1e-9  # how far below 0 rounding may push a probability
+OFF = 1e-6  # how far from 1 rounding may push a sum of probabilities
 SCORES = 6  # where the scores start in a row of the ring
 T_RIGHT, T_CHANCE, T_F1, T_NAMED, T_RECALLS, T_PRESENT, T_LOG_RECALLS, T_MISSED, TALLIES = range(9)  # what is tallied
 
 
 @compiled
 def first_bad(proba: Floats) -> int:
-    """Find the first row with something that no probability can be; -1: none."""
+    """Find the first row that is neither probabilities, which sum to 1, nor all 0, which is no answer; -1: none."""
     n, k = proba.shape
     for i in range(n):
+        total = 0.0
+        largest = 0.0
         for c in range(k):
             p = proba[i, c]
             if not (p >= SLACK and p < math.inf):
                 return i
+            total += p
+            largest = max(largest, p)
+        if largest > 0.0 and not abs(total - 1.0) <= OFF:
+            return i
     return -1
 
 

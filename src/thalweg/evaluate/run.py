@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from thalweg.core import door
 from thalweg.core.chunk import Chunk
 from thalweg.core.classifier import Classifier
+from thalweg.core.inside import rehearse
 from thalweg.core.labels import Labels
 from thalweg.core.params import shown
 from thalweg.core.protocols import Stream
@@ -104,7 +105,7 @@ class Run:
         with suppress(ValueError, TypeError):  # what is wrong with these rows is said when they are played in earnest
             twin = self.learner.copy()
             proba = twin.test_then_train(few.X, few.y)
-            twin._rehearse()
+            rehearse(twin)
             if self.pending is not None:
                 twin.play(few.X, few.y, np.concatenate([np.arange(n), ~np.arange(n)]))
             scratch = Metrics(window=n)

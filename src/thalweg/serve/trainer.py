@@ -1,18 +1,19 @@
 """The side that learns: it takes rows, asks for some of the labels, and publishes versions."""
 
 import os
+import warnings
 from typing import Any, Self, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from thalweg.core import door, params
+from thalweg.core import params
 from thalweg.core.classifier import Classifier
+from thalweg.core.inside import codes_of, refuse
 from thalweg.core.labels import sequence
 from thalweg.detectors.by_name import make_detector
 from thalweg.jit.random import uniforms_from
 from thalweg.keeping import snapshot
-from thalweg.learners.chunks.chunk_ensemble import ChunkEnsemble
 from thalweg.serve.versions import Note, Shelf
 
 _LOOK = 100
@@ -39,9 +40,12 @@ class Trainer:
     drift : object
         A detector, or its name, which watches the learner's errors: a version is published when it finds a change.
         With neither, a ``ChunkEnsemble`` publishes whenever it has a new tree.
-    label_fraction : float
-        Share of the rows that are labelled and learned, drawn by ``seed``; the label of another row is never looked
-        at.
+    budget : float
+        Share of the rows that are labelled and learned, drawn by ``seed``; the label of another row is never looked at.
+    seed : int
+        Random seed of the draws.
+    label_fraction : float | None
+        The name of ``budget`` in earlier versions.
     keep : int
         Versions whose files stay.
 
@@ -66,21 +70,25 @@ class Trainer:
         *,
         every: int | None = None,
         drift: Any = None,
-        label_fraction: float = 1.0,
+        budget: float = 1.0,
         seed: int = 1,
         keep: int = 2,
+        label_fraction: float | None = None,
     ) -> None:
         if not isinstance(learner, Classifier):
             raise TypeError(f"learner must be a learner of this library, got {params.shown(learner)}")
         if every is not None:
             params.whole("every", every, least=1)
-        params.number("label_fraction", label_fraction, above=0, most=1)
+        if label_fraction is not None:
+            warnings.warn("label_fraction is called budget now", DeprecationWarning, stacklevel=2)
+            budget = label_fraction
+        params.number("budget", budget, above=0, most=1)
         params.whole("seed", seed, least=0, below=1 << 64)
         params.whole("keep", keep, least=1)
         self.drift = make_detector("drift", drift)
-        if every is None and self.drift is None and not isinstance(learner, ChunkEnsemble):
+        if every is None and self.drift is None and learner.next_change is None:
             raise ValueError("every must say after how many rows to publish, or drift which detector does, got None")
-        self.learner, self.every, self.label_fraction, self.seed, self.keep = learner, every, label_fraction, seed, keep
+        self.learner, self.every, self.budget, self.seed, self.keep = learner, every, budget, seed, keep
         self.version = self.rows = self.labelled = 0
         self._due = False
         self._shelf = Shelf(folder)
@@ -117,7 +125,7 @@ class Trainer:
         y = sequence(y)
         n, before = len(y), self.version
         asked = self._asked(n)
-        self._refuse(X, y, asked)
+        refuse(self.learner, X, y, np.flatnonzero(asked))
         at = 0
         while at < n:
             stop = self._stop(asked, at)
@@ -133,15 +141,14 @@ class Trainer:
         """Learn some of the rows; say whether that is a reason to publish."""
         if not len(rows):
             return False
-        trees = getattr(self.learner, "trained", 0) if self.learner._started else 0
+        changes = self.learner.next_change
         events = ~rows if self.drift is None else np.stack([rows, ~rows], axis=1).reshape(-1)
         proba = self.learner.play(X, y, events)
         self.labelled += len(rows)
         if self.drift is not None:
-            codes, _ = self.learner._labels.read(y[rows])
-            wrong = proba[rows].argmax(axis=1) != codes
+            wrong = proba[rows].argmax(axis=1) != codes_of(self.learner, y[rows])
             return bool((self.drift.update_many(wrong.astype(np.float64)) == _DRIFT).any())
-        return self.every is None and isinstance(self.learner, ChunkEnsemble) and self.learner.trained > trees
+        return self.every is None and changes is not None and len(rows) >= changes
 
     def _stop(self, asked: NDArray[np.bool_], at: int) -> int:
         """Where the rows end that are learned before the next look at whether to publish."""
@@ -149,34 +156,24 @@ class Trainer:
         for step in (self.every, None if self.drift is None else _LOOK):
             if step is not None:
                 stop = min(stop, at + int(step) - self.rows % int(step))
-        if isinstance(self.learner, ChunkEnsemble):
-            full = np.flatnonzero(asked[at:stop])[int(self.learner.chunk) - self.learner.waiting - 1 :]
+        if self.learner.next_change is not None:
+            full = np.flatnonzero(asked[at:stop])[self.learner.next_change - 1 :]
             stop = at + int(full[0]) + 1 if len(full) else stop
         return stop
 
     def _asked(self, n: int) -> NDArray[np.bool_]:
         """Which of the next n rows are labelled: by the number of the row, so that nothing need be remembered."""
-        if self.label_fraction == 1:
+        if self.budget == 1:
             return np.ones(n, dtype=np.bool_)
         draws = np.empty(n)
         uniforms_from(self.seed, self.rows, draws)
-        return draws < float(self.label_fraction)
-
-    def _refuse(self, X: Any, y: NDArray[Any], asked: NDArray[np.bool_]) -> None:
-        learner = self.learner
-        rows, _ = door.rows(
-            X, learner.schema, missing=learner.missing == "native", learning=True, learned=np.flatnonzero(asked),
-            sparse=learner.sparse,
-        )  # fmt: skip
-        if rows.shape[0] != len(y):
-            raise ValueError(f"y must hold a label for each of the {rows.shape[0]} rows of X, got {len(y)}")
-        learner._labels.read(y[asked])
+        return draws < float(self.budget)
 
     # -- publishing ---------------------------------------------------------------------------------------------------
 
     def publish(self) -> int:
         """Publish what the learner knows now as the next version; give its number."""
-        if not self.learner._started:
+        if not self.learner.started:
             raise ValueError("the learner has not seen a row yet: nothing to publish")
         compile_ = getattr(self.learner, "compile", None)
         version = self.version + 1

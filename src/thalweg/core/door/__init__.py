@@ -9,13 +9,14 @@ from thalweg.core.door.frames import arrow_table, from_frame, is_text
 from thalweg.core.door.nominal import nominal_codes
 from thalweg.core.door.sample_weights import weights
 from thalweg.core.door.sparse import Rows, is_sparse, sparse_rows, take_rows
-from thalweg.core.door.tensors import MOST_MODES
+from thalweg.core.door.tensors import MOST_MODES, grown_rows
 
 __all__ = [
     "MOST_MODES",
     "Rows",
     "arrow_table",
     "from_frame",
+    "grown_rows",
     "is_sparse",
     "is_text",
     "nominal_codes",

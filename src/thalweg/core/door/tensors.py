@@ -34,6 +34,24 @@ def from_tensors(
     return rows, agree(Schema.tensor(shape), schema)
 
 
+def grown_rows(
+    rows: NDArray[np.float64], before: Schema, schema: Schema, lacking: float
+) -> NDArray[np.float64]:
+    """Give rows of a schema as rows of one that has grown: a tensor is 0 where it did not reach, a row lacks the rest.
+
+    >>> grown_rows(np.array([[1.0, 2.0]]), Schema.tensor((1, 2)), Schema.tensor((2, 3)), np.nan).tolist()
+    [[1.0, 2.0, 0.0, 0.0, 0.0, 0.0]]
+    """
+    old, new = before.shape, schema.shape
+    if old is not None and new is not None and before.rank is None:
+        wide = np.zeros((len(rows), *new))
+        wide[(slice(None), *map(slice, old))] = rows.reshape(len(rows), *old)
+        return wide.reshape(len(rows), schema.n_features)
+    wide = np.full((len(rows), schema.n_features), lacking)
+    wide[:, : rows.shape[1]] = rows
+    return wide
+
+
 def agree(made: Schema, schema: Schema | None) -> Schema:
     """Refuse tensors of another shape or form than the schema's; a schema of plain rows only counts values."""
     if schema is None:

@@ -1,12 +1,14 @@
 """A vote over any learners."""
 
 from collections.abc import Sequence
-from typing import Any, final
+from typing import final
 
 import numpy as np
 
 from thalweg.core import params
 from thalweg.core.classifier import Classifier, Floats, Ints
+from thalweg.core.door import Rows
+from thalweg.core.inside import Inner, check_inner, take_after
 from thalweg.core.params import shown
 from thalweg.core.protocols import State
 from thalweg.core.schema import Schema
@@ -39,8 +41,7 @@ class Vote(Classifier):
         if isinstance(learners, (str, bytes)) or not isinstance(learners, Sequence) or not len(learners):
             raise TypeError(f"learners must be a list of learners, at least one, got {shown(learners)}")
         for learner in learners:
-            if not isinstance(learner, Classifier):
-                raise TypeError(f"learners must be learners, got {shown(learner)}")
+            check_inner("each of learners", learner)
         if weights is not None:
             if isinstance(weights, (str, bytes)) or not isinstance(weights, Sequence) or len(weights) != len(learners):
                 raise ValueError(f"weights must be a number for each of {len(learners)} learners, got {shown(weights)}")
@@ -50,55 +51,35 @@ class Vote(Classifier):
                 raise ValueError(f"weights must have a sum above 0, got {shown(weights)}")
         self.learners = learners
         self.weights = weights
-        self.missing = "native" if all(learner.missing == "native" for learner in learners) else "reject"
+        take_after(self, learners)
 
     @property
     def members(self) -> list[Classifier]:
         """The learners with what they know: each as a learner of its own, a copy."""
         if not self._started:
-            return [_fresh(learner) for learner in self.learners]
-        return [_with(inner.copy(), self) for inner in self._inner]
+            return [learner.fresh() for learner in self.learners]
+        return [inner.lend(self._labels).copy() for inner in self._inner]
 
     def _start(self, schema: Schema) -> None:
-        inner = [_fresh(learner) for learner in self.learners]
-        for learner in inner:
-            learner._meet(schema)
-        self._inner = inner
+        self._inner = [Inner(learner.fresh(), schema) for learner in self.learners]
 
-    def _play(self, X: Floats, y: Ints, w: Floats, events: Ints, out: Floats, known: int) -> None:
+    def _play(self, X: Rows, y: Ints, w: Floats, events: Ints, out: Floats, known: int) -> None:
         weights = [1.0] * len(self._inner) if self.weights is None else list(self.weights)
-        for learner, weight in zip(self._inner, weights, strict=True):
+        for inner, weight in zip(self._inner, weights, strict=True):
             own = np.zeros_like(out)
-            learner._labels = self._labels  # some size their tables by them
-            learner._play(X, y, w, events, own, known)
+            inner.play(X, y, w, events, own, known)
             out += own * (weight / sum(weights))
 
     def _extend(self, schema: Schema) -> None:
-        for learner in self._inner:
-            learner._meet(schema)
+        for inner in self._inner:
+            inner.meet(schema)
 
     def _rehearse(self) -> None:
-        for learner in self._inner:
-            learner._rehearse()
+        for inner in self._inner:
+            inner.rehearse(self._labels)
 
     def _tables(self) -> State:
-        return {f"{i}.{name}": t for i, learner in enumerate(self._inner) for name, t in learner._tables().items()}
+        return {name: table for i, inner in enumerate(self._inner) for name, table in inner.tables(f"{i}").items()}
 
     def _adopt(self, tables: State, schema: Schema) -> None:
-        inner = [_fresh(learner) for learner in self.learners]
-        for i, learner in enumerate(inner):
-            own = {name.partition(".")[2]: t for name, t in tables.items() if name.partition(".")[0] == str(i)}
-            if not own:
-                raise KeyError(f"tables of learner {i}")
-            learner._settle(learner._labels, schema, own)
-        self._inner = inner
-
-
-def _fresh(learner: Classifier) -> Classifier:
-    return type(learner)(**learner.get_params(deep=False))
-
-
-def _with(learner: Any, vote: Vote) -> Classifier:
-    """Give a member the labels that the vote knows: inside it works on their codes alone."""
-    learner._labels = vote._labels.copy()
-    return learner  # type: ignore[no-any-return]
+        self._inner = [Inner.adopt(it.fresh(), f"{i}", tables, schema) for i, it in enumerate(self.learners)]

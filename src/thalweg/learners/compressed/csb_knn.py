@@ -6,11 +6,12 @@ import numpy as np
 
 from thalweg.core.classifier import Classifier, Floats, Ints
 from thalweg.core.fields import again, choice, whole
+from thalweg.core.inside import Inner
 from thalweg.core.params import shown
 from thalweg.core.protocols import State
 from thalweg.core.schema import Schema
 from thalweg.core.steps import cut, unroll
-from thalweg.core.tables import prefixed, under
+from thalweg.core.tables import under
 from thalweg.detectors.by_name import make_detector
 from thalweg.jit.random import seeded
 from thalweg.learners.compressed import csb_knn_jit as jit
@@ -131,8 +132,7 @@ class CompressedBagging(Bagging, Neighbours, RandomProjection, Classifier):
                 weight[learned] *= drawn[i]
             todo = steps.events[own]
             answers[i, todo[todo >= 0]] = 0.0
-            self._members[i]._labels = self._labels
-            self._members[i]._play(seen[i], y, weight, todo, answers[i], known)
+            self._members[i].play(seen[i], y, weight, todo, answers[i], known)
 
         for i in range(len(self._members)):
             play(i, 0)
@@ -160,7 +160,7 @@ class CompressedBagging(Bagging, Neighbours, RandomProjection, Classifier):
         tables |= {"learned": self._learned, "replaced": self._replaced}
         tables |= {f"projection.{name}": table for name, table in self._projections[0].tables().items()}
         for i, member in enumerate(self._members):
-            tables |= prefixed(f"{i}", member._tables())
+            tables |= member.tables(f"{i}")
         return tables
 
     def _adopt(self, tables: State, schema: Schema) -> None:
@@ -180,13 +180,8 @@ class CompressedBagging(Bagging, Neighbours, RandomProjection, Classifier):
         for i in range(size):
             projections.append(self._new_projection(i, int(counts[i])))
             projections[-1].adopt(drawn, schema)
-        members = []
-        for i in range(size):
-            members.append(self._new_member())
-            own = under(f"{i}", tables)
-            if not own:
-                raise KeyError(f"tables of member {i}")
-            members[-1]._settle(self._labels, Schema.numeric(projections[0].dimension), own)
+        seen = Schema.numeric(projections[0].dimension)
+        members = [Inner.adopt(self._new_member(), f"{i}", tables, seen) for i in range(size)]
         self._counts, self._dice, self._detectors, self._kind = counts, dice, detectors, kind
         self._learned, self._replaced = learned, times
         self._projections, self._members = projections, members
@@ -196,11 +191,9 @@ class CompressedBagging(Bagging, Neighbours, RandomProjection, Classifier):
     def _new_member(self) -> WindowKNN:
         return WindowKNN(**{name: getattr(self, name) for name in NEIGHBOURS})
 
-    def _fresh_member(self) -> WindowKNN:
+    def _fresh_member(self) -> Inner[WindowKNN]:
         """Make a member that has seen nothing but knows how wide its rows are."""
-        member = self._new_member()
-        member._meet(Schema.numeric(self._projections[0].dimension))
-        return member
+        return Inner(self._new_member(), Schema.numeric(self._projections[0].dimension))
 
     def _new_projection(self, i: int, generation: int) -> Projection:
         """Make the projection of member i after so many replacements."""

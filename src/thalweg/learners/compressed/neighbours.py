@@ -152,8 +152,8 @@ class PCAKNN(_Neighbours, Size):
 
     @property
     def _neighbours(self) -> WindowKNN:
-        assert isinstance(self._inner, WindowKNN)
-        return self._inner
+        assert isinstance(self._inner.learner, WindowKNN)
+        return self._inner.learner
 
     def _project_again(self) -> None:
         """Let all rows of the window be what the components of now make of them."""
@@ -211,8 +211,8 @@ class CompressedBaggedKNN(Bagging, Neighbours, RandomlyProjected):
         """When members were replaced: (rows learned by then, member), in order; the latest 18 of each member."""
         if not self._started:
             return []
-        assert isinstance(self._inner, BaggedKNN)
-        return self._inner.replacements
+        assert isinstance(self._inner.learner, BaggedKNN)
+        return self._inner.learner.replacements
 
     def _make_learner(self) -> Classifier:
         return BaggedKNN(**self._some((*NEIGHBOURS, "size", "rate", "drift", "seed")))

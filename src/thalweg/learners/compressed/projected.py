@@ -8,7 +8,7 @@ import numpy as np
 
 from thalweg.core.classifier import Classifier, Floats, Ints
 from thalweg.core.fields import REQUIRED, Parametrised, free, number, whole
-from thalweg.core.params import shown
+from thalweg.core.inside import Inner, check_inner
 from thalweg.core.protocols import State
 from thalweg.core.schema import Schema
 from thalweg.core.tables import under
@@ -100,14 +100,13 @@ class Compressed(Classifier):
     # -- what a learner writes ----------------------------------------------------------------------------------------
 
     def _start(self, schema: Schema) -> None:
-        projection, inner = self._make_projection(), self._make_learner()
+        projection = self._make_projection()
         projection.begin(schema)
-        inner._meet(Schema.numeric(projection.dimension))
+        inner = Inner(self._make_learner(), Schema.numeric(projection.dimension))
         self._projection, self._inner, self._watch = projection, inner, _new_watch(schema, projection)
 
     def _play(self, X: Any, y: Ints, w: Floats, events: Ints, out: Floats, known: int) -> None:
         inner, projection = self._inner, self._projection
-        inner._labels = self._labels  # some size their tables by them
         if isinstance(projection, PCAProjection):  # a row looks different at each moment
             Y = np.zeros((len(events), projection.dimension))
             projection.follow(X, events, Y)
@@ -116,14 +115,14 @@ class Compressed(Classifier):
             row = np.where(learns, ~events, events)
             self._observe(X, row[learns], Y[learns])
             own = np.zeros((len(events), out.shape[1]))
-            inner._play(Y, y[row] if len(y) else y, w[row] if len(w) else w, np.where(learns, ~each, each), own, known)
+            inner.play(Y, y[row] if len(y) else y, w[row] if len(w) else w, np.where(learns, ~each, each), own, known)
             out[row[~learns]] = own[~learns]
         else:
             Y = np.zeros((X.shape[0], projection.dimension))
             projection.project(X, np.arange(len(Y)), Y)
             learned = ~events[events < 0]
             self._observe(X, learned, Y[learned])
-            inner._play(Y, y, w, events, out, known)
+            inner.play(Y, y, w, events, out, known)
 
     def _observe(self, X: Any, learned: Ints, Y: Floats) -> None:
         """Note how far every eighth learned row is from the one before it, before and after the projection."""
@@ -152,17 +151,17 @@ class Compressed(Classifier):
         self._watch["last"] = last
 
     def _rehearse(self) -> None:
-        self._inner._rehearse()
+        self._inner.rehearse(self._labels)
 
     def _tables(self) -> State:
         tables = {f"watch.{name}": table for name, table in self._watch.items()}
         tables |= {f"projection.{name}": table for name, table in self._projection.tables().items()}
-        return tables | {f"learner.{name}": table for name, table in self._inner._tables().items()}
+        return tables | self._inner.tables("learner")
 
     def _adopt(self, tables: State, schema: Schema) -> None:
-        projection, inner = self._make_projection(), self._make_learner()
+        projection = self._make_projection()
         projection.adopt(under("projection", tables), schema)
-        inner._settle(inner._labels, Schema.numeric(projection.dimension), under("learner", tables))
+        inner = Inner.adopt(self._make_learner(), "learner", tables, Schema.numeric(projection.dimension))
         given, watch = under("watch", tables), _new_watch(schema, projection)
         for name, table in watch.items():
             if given[name].shape != table.shape or given[name].dtype != table.dtype:
@@ -205,11 +204,6 @@ class RandomlyProjected(RandomProjection, Compressed):
         return make_projection("projection", self.projection, **self._size(), seed=self.seed)
 
 
-def _is_learner(name: str, value: Any) -> None:
-    if not isinstance(value, Classifier):
-        raise TypeError(f"{name} must be a learner, got {shown(value)}")
-
-
 @final
 class Projected(Compressed):
     """Any learner behind any projection.
@@ -227,7 +221,7 @@ class Projected(Compressed):
     """
 
     learner: Classifier = free(
-        default=REQUIRED, doc="Joins with its parameters and as if it had seen nothing.", check=_is_learner
+        default=REQUIRED, doc="Joins with its parameters and as if it had seen nothing.", check=check_inner
     )
     projection: str | Projection = free(
         default="gaussian",
@@ -237,11 +231,15 @@ class Projected(Compressed):
 
     __slots__ = ()
 
+    def _prepare(self) -> None:
+        super()._prepare()
+        self.bounded, self.blind = self.learner.bounded, self.learner.blind
+
     def _make_projection(self) -> Projection:
         return make_projection("projection", self.projection)
 
     def _make_learner(self) -> Classifier:
-        return type(self.learner)(**self.learner.get_params(deep=False))
+        return self.learner.fresh()
 
 
 def _new_watch(schema: Schema, projection: Projection) -> State:

@@ -10,6 +10,7 @@ import numpy as np
 from thalweg.core import door, params
 from thalweg.core.classifier import Classifier, Floats, Ints
 from thalweg.core.fields import choice, free, whole
+from thalweg.core.inside import Inner
 from thalweg.core.protocols import State
 from thalweg.core.schema import Schema
 from thalweg.core.steps import Steps, cut, unroll
@@ -142,7 +143,7 @@ class StreamingDeepForest(Classifier):
 
     def _start(self, schema: Schema) -> None:
         self._columns = widened(np.zeros(0, dtype=np.int64), schema.n_features, self._answers(CLASSES))
-        self._layers: list[list[Forest]] = []
+        self._layers: list[list[Inner[Forest]]] = []
         self._losses, self._duel = np.zeros(0), np.zeros(4)
         for _ in range(int(self.layers)):
             self._add_layer(schema)
@@ -150,11 +151,8 @@ class StreamingDeepForest(Classifier):
         self._try_layer(schema)
 
     def _add_layer(self, schema: Schema) -> None:
-        layer = self._new_layer(len(self._layers))
         own = layer_schema(self._columns, schema) if self._layers else schema
-        for forest in layer:
-            forest._meet(own)
-        self._layers.append(layer)
+        self._layers.append([Inner(forest, own) for forest in self._new_layer(len(self._layers))])
         self._losses = np.append(self._losses, self._losses[-1:] if len(self._losses) else 0.0)
 
     def _try_layer(self, schema: Schema) -> None:
@@ -176,13 +174,11 @@ class StreamingDeepForest(Classifier):
         deep = layer_schema(self._columns, schema)
         for k, layer in enumerate(self._layers):
             for forest in layer:
-                forest._meet(deep if k else schema)
+                forest.meet(deep if k else schema)
 
     def _play(self, X: Floats, y: Ints, w: Floats, events: Ints, out: Floats, known: int) -> None:
         assert self._schema is not None
-        if not self._layers[0][0]._arrays["members"][
-            0, m.M_ROWS
-        ]:  # nothing learned: all classes alike, to the last bit
+        if not self._members()[0][0][0, m.M_ROWS]:  # nothing learned: all classes alike, to the last bit
             n = first_learned(events)
             if known:
                 out[events[:n], :known] = 1.0 / known
@@ -231,33 +227,32 @@ class StreamingDeepForest(Classifier):
                 said = answers[-1].mean(axis=0) if self._chosen("pass_on") == "mean" else _side_by_side(answers[-1])
                 Z = stacked(self._columns, X, said)
             answers.append(np.zeros((len(layer), len(rows), classes)))
-            play_together(layer, Z, y, w, steps.events, list(answers[-1]), known, self.n_jobs)
+            play_together(
+                [forest.learner for forest in layer], Z, y, w, steps.events, list(answers[-1]), known, self.n_jobs
+            )
         return answers
 
     def _rehearse(self) -> None:
-        self._layers[0][0]._rehearse()
+        self._layers[0][0].rehearse(self._labels)
 
     def _tables(self) -> State:
         tables = {"columns": self._columns, "losses": self._losses, "duel": self._duel}
         for k, layer in enumerate(self._layers):
             for j, forest in enumerate(layer):
-                tables |= {f"{k}.{j}.{name}": table for name, table in forest._tables().items()}
+                tables |= forest.tables(f"{k}.{j}")
         return tables
 
     def _adopt(self, tables: State, schema: Schema) -> None:
         columns, losses, duel = (tables[name] for name in ("columns", "losses", "duel"))
         self._check(columns, losses, duel, schema)
         deep = layer_schema(columns, schema)
-        layers = []
-        for k in range(len(losses)):
-            layer = self._new_layer(k)
-            for j, forest in enumerate(layer):
-                start = f"{k}.{j}."
-                own = {name.removeprefix(start): t for name, t in tables.items() if name.startswith(start)}
-                if not own:
-                    raise KeyError(f"tables of forest {j} in layer {k}")
-                forest._settle(self._labels, deep if k else schema, own)
-            layers.append(layer)
+        layers = [
+            [
+                Inner.adopt(forest, f"{k}.{j}", tables, deep if k else schema)
+                for j, forest in enumerate(self._new_layer(k))
+            ]
+            for k in range(len(losses))
+        ]
         self._columns, self._losses, self._duel, self._layers = columns, losses, duel, layers
 
     def _check(self, columns: Any, losses: Any, duel: Any, schema: Schema) -> None:
@@ -302,11 +297,8 @@ class StreamingDeepForest(Classifier):
         """
         self._must_have_begun()
         assert self._schema is not None
-        layers = []
-        for layer in self._layers[: self.n_layers]:
-            for forest in layer:
-                forest._labels = self._labels
-            layers.append([forest.compile() for forest in layer])
+        voting = self._layers[: self.n_layers]
+        layers = [[forest.lend(self._labels).compile() for forest in layer] for layer in voting]
         mean = self._chosen("pass_on") == "mean"
         weights = np.array(self.layer_weights)
         return FrozenDeepForest.of(layers, self._columns, weights, mean, self._labels, self._schema)
@@ -360,9 +352,7 @@ class StreamingDeepForest(Classifier):
         """
         self._must_have_begun()
         params.whole("layer", layer, least=0, below=len(self._layers))
-        for forest in self._layers[layer]:
-            forest._labels = self._labels
-        return [forest.copy() for forest in self._layers[layer]]
+        return [forest.lend(self._labels).copy() for forest in self._layers[layer]]
 
     @property
     def layer_drifts(self) -> list[int]:
@@ -381,8 +371,8 @@ class StreamingDeepForest(Classifier):
         for layer, members in zip(self._layers if self._started else (), self._members(), strict=True):
             began = int(self._members()[0][0][0, m.M_ROWS] - members[0][0, m.M_ROWS])  # a layer may have joined late
             for forest in layer:
-                found += [(began + row, first + t) for row, t in forest.replacements]
-                first += int(forest.size)
+                found += [(began + row, first + t) for row, t in forest.learner.replacements]
+                first += int(forest.learner.size)
         return sorted(found)
 
     def memory(self) -> dict[str, int]:
@@ -393,7 +383,7 @@ class StreamingDeepForest(Classifier):
         return parts | {"cascade": self._columns.nbytes + self._losses.nbytes + self._duel.nbytes}
 
     def _members(self) -> list[list[Floats]]:
-        return [[f._arrays["members"] for f in layer] for layer in self._layers] if self._started else []
+        return [[f.learner._arrays["members"] for f in layer] for layer in self._layers] if self._started else []
 
     def _must_have_begun(self) -> None:
         if not self._started:

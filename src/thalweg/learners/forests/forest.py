@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import combinations, pairwise
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -104,7 +104,6 @@ class Forest(Growing, Classifier):
     """A pool of trees, a rule that samples rows for each, and a rule that replaces the failing."""
 
     missing = "native"
-    bounded: ClassVar[bool] = False
 
     __slots__ = ("_apart", "_arrays", "_how", "_plan", "_shards", "_shards_most")
 

@@ -1,0 +1,119 @@
+"""A learner inside a learner: all that one learner may know of another that works for it, and do with it.
+
+The outer learner passes the door, knows the labels and counts the classes. The inner one gets rows and codes, never a
+label, and is told with every call how many classes there are: see ``Classifier._play`` for what both sides promise.
+Nothing but this file reaches behind the public verbs of another learner.
+"""
+
+from collections.abc import Sequence
+from typing import Any, Generic, Self, TypeVar
+
+from thalweg.core.classifier import Classifier, Floats, Ints
+from thalweg.core.door import Rows
+from thalweg.core.labels import Labels
+from thalweg.core.params import shown
+from thalweg.core.protocols import State
+from thalweg.core.schema import Schema
+from thalweg.core.tables import prefixed, under
+
+L = TypeVar("L", bound=Classifier)
+
+
+class Inner(Generic[L]):
+    """A learner that works for another one.
+
+    >>> from thalweg import NaiveBayes
+    >>> inner = Inner(NaiveBayes(), Schema.numeric(1))
+    >>> out = np.zeros((2, 2))
+    >>> inner.play(np.array([[0.0], [9.0]]), np.array([0, 1]), np.ones(2), np.array([~0, 0, ~1, 1]), out, 0)
+    >>> out.round().tolist()
+    [[1.0, 0.0], [0.0, 1.0]]
+    >>> inner.lend(Labels(["low", "high"])).predict_one([7.0])
+    'high'
+    """
+
+    __slots__ = ("learner",)
+
+    def __init__(self, learner: L, schema: Schema) -> None:
+        """Start a learner that has seen nothing. It belongs to the outer one from now on."""
+        self.learner = learner
+        self.meet(schema)
+
+    @classmethod
+    def adopt(cls, learner: L, part: str, tables: State, schema: Schema) -> Self:
+        """Let a learner that has seen nothing continue from what ``tables(part)`` gave, found among other tables."""
+        own = under(part, tables)
+        if not own:
+            raise KeyError(f"tables of {part}")
+        inner = cls.__new__(cls)
+        inner.learner = learner
+        learner._settle(Labels(), schema, own)
+        return inner
+
+    def meet(self, schema: Schema) -> None:
+        """Start with the schema; later, make room for what it has more than before. May refuse it in a sentence."""
+        self.learner._meet(schema)
+
+    def play(self, X: Rows, y: Ints, w: Floats, events: Ints, out: Floats, known: int) -> None:
+        """Carry out events, as ``Classifier._play`` says."""
+        self.learner._play(X, y, w, events, out, known)  # sparse only where it takes them
+
+    def tables(self, part: str) -> State:
+        """Give the tables, not copied, as tables of a part of the outer learner."""
+        return prefixed(part, self.learner._tables())
+
+    @property
+    def state_bytes(self) -> int:
+        """Bytes of all tables of the model."""
+        return self.learner.state_bytes
+
+    def lend(self, labels: Labels) -> L:
+        """Give the learner itself as one that knows the labels, to be looked at or copied, not to learn."""
+        self.learner._labels = labels
+        return self.learner
+
+    def rehearse(self, labels: Labels) -> None:
+        """Compile what ``play`` needs only now and then; only on a copy of the outer learner that is thrown away."""
+        rehearse(self.lend(labels))
+
+
+def rehearse(learner: Classifier) -> None:
+    """Let a learner, a copy that is thrown away, run what it needs only now and then, so that it is compiled."""
+    learner._rehearse()
+
+
+def refuse(learner: Classifier, X: Any, y: Any, learned: Ints) -> None:
+    """Refuse, with the learner's own sentence, rows that it could not learn. Changes nothing."""
+    learner._read(X, y, None, ~learned)
+
+
+def codes_of(learner: Classifier, y: Any) -> Ints:
+    """Give the codes of labels, that is the columns of their probabilities; of new ones they follow on."""
+    return learner._labels.read(y)[0]
+
+
+def check_inner(name: str, learner: Any) -> None:
+    """Refuse what cannot work inside another learner."""
+    if not isinstance(learner, Classifier):
+        raise TypeError(f"{name} must be a learner, got {shown(learner)}")
+    if learner.asks:
+        raise TypeError(
+            f"{name} must be a learner that takes all labels, got {shown(learner)}, which asks for some: "
+            "put the other learners inside it"
+        )
+
+
+def take_after(outer: Classifier, learners: Sequence[Classifier]) -> None:
+    """Let a learner that hands rows on as they are take what all of these take, and promise what they promise.
+
+    >>> from thalweg import CKDT, NaiveBayes, Vote
+    >>> vote = Vote(learners=(CKDT(), NaiveBayes()))
+    >>> vote.tensors, vote.missing
+    (True, 'reject')
+    """
+    outer.missing = "native" if all(learner.missing == "native" for learner in learners) else "reject"
+    outer.sparse = all(learner.sparse for learner in learners)
+    outer.tensors = any(learner.tensors for learner in learners)
+    outer.evolving = all(learner.evolving for learner in learners)
+    outer.bounded = all(learner.bounded for learner in learners)
+    outer.blind = all(learner.blind for learner in learners)
