@@ -1129,8 +1129,8 @@ def test_checkpoints_of_something_else(tmp_path: Path) -> None:
            "proba is text": ([0], "a", "^proba must hold rows of class probabilities, got 'a'"),
            "proba is ragged": ([0, 0], [[1.0], [1.0, 0.0]], "^proba must hold rows of class probabilities"),
            "proba has a row too few": ([0, 0], [[1.0]], "^proba must have one row .* got shape"),
-           "proba has NaN": ([0], [[NAN]], "^proba must hold finite probabilities .* got .nan."),
-           "proba is negative": ([0], [[-0.5]], "^proba must hold finite probabilities .* got .-0.5.")}),
+           "proba has NaN": ([0], [[NAN]], "^proba must hold probabilities .* got .nan."),
+           "proba is negative": ([0], [[-0.5]], "^proba must hold probabilities .* got .-0.5.")}),
 )  # fmt: skip
 def test_predictions_to_score(y: Any, proba: Any, sentence: str) -> None:
     metrics = Metrics(window=10)

@@ -124,7 +124,8 @@ def random_rows(n, classes, seed, *, weighted):
     y = rng.integers(0, classes, n)
     proba = rng.dirichlet(np.ones(classes), n)
     proba[np.arange(n), y] += rng.random(n)
-    proba = np.round(proba / proba.sum(axis=1, keepdims=True), 1)  # many ties, sums other than 1
+    proba = np.round(10.0 * proba / proba.sum(axis=1, keepdims=True))  # many ties
+    proba /= proba.sum(axis=1, keepdims=True)
     proba[rng.random(n) < 0.03] = 0.0
     return y, proba, rng.integers(0, 5, n) / 4.0 if weighted else np.ones(n)
 

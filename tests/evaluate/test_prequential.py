@@ -385,7 +385,7 @@ class Narrow(Wrong):
         (Moving, TinyStream, {"resume": True}, ValueError, "resume=True needs checkpoint"),
         (Moving, TinyStream, {"compat": "weka"}, ValueError, "compat must be one of"),
         (Moving, Greedy, {}, ValueError, "at most the 1000 rows"),
-        (Wrong, TinyStream, {}, ValueError, "finite probabilities .* row 0"),
+        (Wrong, TinyStream, {}, ValueError, "probabilities .* row 0"),
         (Narrow, TinyStream, {}, ValueError, "one row of 2 probabilities"),
         (object, TinyStream, {}, TypeError, "learner must be a Classifier"),
         (Moving, lambda X, _y: X, {}, TypeError, "stream must be a Stream"),

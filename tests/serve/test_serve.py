@@ -76,9 +76,7 @@ def test_who_asks_at_once_gets_the_newest(tmp_path):
         Predictor(tmp_path, sync="now")
 
 
-@pytest.mark.parametrize(
-    "given", [{"every": 300}, {"every": 300, "budget": 0.4}, {"drift": "adwin(delta=0.3)"}]
-)
+@pytest.mark.parametrize("given", [{"every": 300}, {"every": 300, "budget": 0.4}, {"drift": "adwin(delta=0.3)"}])
 def test_how_rows_are_fed_does_not_matter(given, tmp_path):
     parts = [SEA(function=1, noise=0.0, seed=1).read(1_500), SEA(function=3, noise=0.0, seed=2).read(1_500)]
     X, y = np.concatenate([p.X for p in parts]), np.concatenate([parts[0].y, 1 - parts[1].y])

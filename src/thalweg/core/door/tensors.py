@@ -34,9 +34,7 @@ def from_tensors(
     return rows, agree(Schema.tensor(shape), schema)
 
 
-def grown_rows(
-    rows: NDArray[np.float64], before: Schema, schema: Schema, lacking: float
-) -> NDArray[np.float64]:
+def grown_rows(rows: NDArray[np.float64], before: Schema, schema: Schema, lacking: float) -> NDArray[np.float64]:
     """Give rows of a schema as rows of one that has grown: a tensor is 0 where it did not reach, a row lacks the rest.
 
     >>> grown_rows(np.array([[1.0, 2.0]]), Schema.tensor((1, 2)), Schema.tensor((2, 3)), np.nan).tolist()
