@@ -56,7 +56,7 @@ from thalweg.learners.baselines.naive_bayes import NaiveBayes as NaiveBayes
 from thalweg.learners.baselines.no_change import NoChange as NoChange
 from thalweg.learners.baselines.vote import Vote as Vote
 from thalweg.learners.chunks.chunk_ensemble import ChunkEnsemble as ChunkEnsemble
-from thalweg.learners.chunks.chunk_ensemble import FrozenEnsemble as FrozenEnsemble
+from thalweg.learners.chunks.frozen_ensemble import FrozenEnsemble as FrozenEnsemble
 from thalweg.learners.compressed.csb_knn import CompressedBagging as CompressedBagging
 from thalweg.learners.compressed.forest_behind import CompressedForest as CompressedForest
 from thalweg.learners.compressed.neighbours import PCAKNN as PCAKNN

@@ -8,7 +8,6 @@ from thalweg import Agrawal, HoeffdingTree, RandomRBF
 from thalweg.index.bitmap import BitmapIndex
 from thalweg.index.choose import make_index
 from thalweg.index.e_tree import ETree
-from thalweg.index.index import RuleIndex
 from thalweg.index.linear import CompiledTrees, LinearRules, LinearTrees
 from thalweg.index.rules import box
 from thalweg.index.sources import rules_of
@@ -167,7 +166,6 @@ def test_saved_and_continued(name):
         each.insert(9, ensemble[2], 0.1)
     same([index, twin_index], X)
     assert index.classifiers == twin_index.classifiers
-    assert isinstance(index, RuleIndex)
     broken = index.state()
     broken["owner"] = broken["owner"] + 100
     with pytest.raises(ValueError, match="state must be what"):
@@ -211,7 +209,9 @@ def test_which_index():
     assert isinstance(make_index("auto", ensemble[:1]), LinearRules)
     chosen = make_index("auto", ensemble, sample=X)
     assert "the fastest on 200 records" in chosen.reason
-    assert "max_bytes" in make_index("auto", ensemble, max_bytes=1000).reason
+    assert "limit_bytes" in make_index("auto", ensemble, limit_bytes=1000).reason
+    with pytest.warns(DeprecationWarning, match="limit_bytes"):
+        assert "limit_bytes" in make_index("auto", ensemble, max_bytes=1000).reason
     assert make_index("e-tree", ensemble, most=10).most == 10
     with pytest.raises(ValueError, match="kind must be one of"):
         make_index("fast")

@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Mapping, Sequence
-from typing import Any, final
+from typing import Any, ClassVar, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,14 +29,16 @@ Tree = tuple[Any, int, float, Ints]
 class Frozen(Parametrised, ABC):
     """What predictors share that learn no more: labels, features and verbs."""
 
-    mappable = True
+    mappable: ClassVar[bool] = True
     """Can its tables stand on a file?"""
 
-    _labels: Labels
-    _schema: Schema | None
-
     def __init__(self) -> None:
-        self._labels, self._schema = Labels(), None
+        """Make one that knows nothing yet."""
+        self._prepare()
+
+    def _prepare(self) -> None:
+        self._labels: Labels = Labels()
+        self._schema: Schema | None = None
 
     @abstractmethod
     def _answer(self, X: Floats) -> Floats:
@@ -141,10 +143,20 @@ class FrozenForest(Frozen):
     True
     """
 
-    TABLES = ("packed", "leaf", "trees", "weight", "sides", "leaves", "plain", "cells", "lists")
+    TABLES: ClassVar[tuple[str, ...]] = (
+        "packed",
+        "leaf",
+        "trees",
+        "weight",
+        "sides",
+        "leaves",
+        "plain",
+        "cells",
+        "lists",
+    )
 
-    def __init__(self) -> None:
-        super().__init__()
+    def _prepare(self) -> None:
+        super()._prepare()
         self._take(_no_trees(0))
 
     @classmethod

@@ -28,11 +28,11 @@ class BitmapIndex(Index):
     ([(1, 0)], [])
     """
 
-    cuts: Floats
-    lines: NDArray[np.uint64]
     OWN = ("parts", "cuts", "lines", "guide", "scale", "living")
 
     def _reset(self) -> None:
+        self.cuts: Floats
+        self.lines: NDArray[np.uint64]
         d = len(self.values)
         self.parts = np.zeros((0, d, jit.COLUMNS), dtype=np.int64)
         self.guide = np.zeros((0, d, jit.GUIDE + 1), dtype=np.int32)

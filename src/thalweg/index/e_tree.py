@@ -1,12 +1,13 @@
 """The E-tree: an ensemble's rules as a spatial database."""
 
 from collections.abc import Mapping
-from typing import Any, Literal, final
+from typing import Any, ClassVar, Literal, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from thalweg.core import params
+from thalweg.core.fields import choice, number, whole
 from thalweg.core.protocols import State
 from thalweg.index import e_tree_jit as jit
 from thalweg.index import e_tree_nodes_jit as node
@@ -22,27 +23,12 @@ _VECTOR = 8
 class ETree(Index):
     """A table of classifiers and a height-balanced tree of boxes: a record only looks into boxes that hold it.
 
-    Parameters
-    ----------
-    most : int
-        Entries of a node (the paper's M).
-    least : int | None
-        Entries of a node other than the root (m); None: M / 2.
-    split : Literal["greedy", "rstar"]
-        How a node with too many entries is divided: "greedy", as in the paper, by the two most distant entries;
-        "rstar", along one feature, as the R*-tree does.
-    reinsert : float
-        With "rstar", the share of a node's entries that are inserted again, once for each level, before a node is
-        divided; 0: none. Rules are deleted by removing them, dissolving nodes with too few entries, and inserting the
-        entries of these again: rules into leaves, nodes as they are at their level.
+    Rules are deleted by removing them, dissolving nodes with too few entries, and inserting the entries of these again:
+    rules into leaves, nodes as they are at their level.
 
-    References
-    ----------
-    P. Zhang, J. Li, P. Wang, B. J. Gao, X. Zhu, L. Guo, "Enabling fast prediction for ensemble models on data
-    streams", KDD 2011.
+    Reference: P. Zhang, J. Li, P. Wang, B. J. Gao, X. Zhu, L. Guo, "Enabling fast prediction for ensemble models on
+    data streams", KDD 2011.
 
-    Examples
-    --------
     >>> from thalweg.index.rules import box
     >>> tree = ETree(most=3, least=1)
     >>> for k, (a, b) in enumerate([(0, 1.5), (0.5, 2), (1, 2.5), (2.5, 4), (3.5, 5)], start=1):
@@ -51,23 +37,27 @@ class ETree(Index):
     ([(4, 0), (5, 0)], 4)
     """
 
-    OWN = ("low", "high", "flags", "entry", "links", "head", "home", "domain")
+    OWN: ClassVar[tuple[str, ...]] = ("low", "high", "flags", "entry", "links", "head", "home", "domain")
 
-    def __init__(
-        self,
-        *,
-        most: int = 30,
-        least: int | None = None,
-        split: Literal["greedy", "rstar"] = "greedy",
-        reinsert: float = 0.3,
-    ) -> None:
-        params.whole("most", most, least=3, most=1000)
-        if least is not None:
-            params.whole("least", least, least=1, most=most // 2)
-        params.choice("split", split, SPLITS)
-        params.number("reinsert", reinsert, least=0, most=0.5)
-        self.most, self.least, self.split, self.reinsert = most, least, split, reinsert
-        super().__init__()
+    most: int = whole(30, "Entries of a node (the paper's M).", least=3, most=1000)
+    least: int | None = whole(None, "Entries of a node other than the root (m); None: M / 2.", least=1)
+    split: Literal["greedy", "rstar"] = choice(
+        "greedy",
+        'How a node with too many entries is divided: "greedy", as in the paper, by the two most distant entries; '
+        '"rstar", along one feature, as the R*-tree does.',
+    )
+    reinsert: float = number(
+        0.3,
+        'With "rstar", the share of a node\'s entries that are inserted again, once for each level, before a node is '
+        "divided; 0: none.",
+        least=0,
+        most=0.5,
+    )
+
+    def _prepare(self) -> None:
+        if self.least is not None:
+            params.whole("least", self.least, least=1, most=self.most // 2)
+        super()._prepare()
 
     def _reset(self) -> None:
         d, width = len(self.values), self.bits.shape[1]
@@ -150,13 +140,7 @@ class ETree(Index):
         return *nodes, self.values, self.at, self.payload, self.owner, self.weight
 
     def entries_tested(self, X: Any, *, c: int = 0, enough: float = np.inf) -> int:
-        """How many boxes are compared with the rows of X;
-
-        Parameters
-        ----------
-        c, enough
-            As for ``scores_until``.
-        """
+        """How many boxes are compared with the rows of X; c, enough: as for ``scores_until``."""
         X = self._door(X)
         return self._count(X, np.zeros((len(X), self.payload.shape[1])), c, enough)
 

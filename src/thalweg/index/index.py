@@ -2,12 +2,13 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
-from typing import Any, Protocol, Self, runtime_checkable
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from thalweg.core import params
+from thalweg.core.door.arrays import from_anything
 from thalweg.core.fields import Parametrised
 from thalweg.core.protocols import State
 from thalweg.index.rules import Floats, Ints, Rules, bit_places
@@ -16,31 +17,6 @@ _DEAD = 0.25
 """The tables are written anew once so large a share of their rules is deleted."""
 _GONE = -(1 << 63)
 """The name of a classifier that was deleted."""
-
-
-@runtime_checkable
-class RuleIndex(Protocol):
-    """A database of the rules of many classifiers."""
-
-    def insert(self, name: int, rules: Rules, weight: float | None = None) -> None:
-        """Add a classifier under a number; weight: of its votes, None: its say in the ensemble that it is from."""
-        ...
-
-    def delete(self, name: int) -> None:
-        """Remove a classifier."""
-        ...
-
-    def set_weight(self, name: int, weight: float) -> None:
-        """Change the weight of a classifier's votes; 0 keeps its rules."""
-        ...
-
-    def match(self, X: Any) -> "Matches":
-        """Say which rules hold each row."""
-        ...
-
-    def scores(self, X: Any) -> Floats:
-        """Give for each row the weighted sum of the votes of the rules that hold it: rows × classes."""
-        ...
 
 
 class Matches:
@@ -63,27 +39,30 @@ class Matches:
 class Index(Parametrised, ABC):
     """What all indexes share: the table of rules. A kind of index adds how rules are found."""
 
-    TABLES = ("lo", "hi", "bits", "values", "payload", "owner", "number", "alive", "weight", "names")
-    mappable = True
+    TABLES: ClassVar[tuple[str, ...]] = (
+        "lo",
+        "hi",
+        "bits",
+        "values",
+        "payload",
+        "owner",
+        "number",
+        "alive",
+        "weight",
+        "names",
+    )
+    mappable: ClassVar[bool] = True
     """Can its tables stand on a file?"""
-    needs_trees = False
+    needs_trees: ClassVar[bool] = False
     """Can it only hold rules of trees?"""
-    reason = ""
-    """Why it was chosen."""
-
-    lo: Floats
-    hi: Floats
-    bits: NDArray[np.uint64]
-    values: Ints
-    payload: Floats
-    owner: Ints
-    number: Ints
-    alive: Ints
-    weight: Floats
-    names: Ints
-    at: Ints
 
     def __init__(self) -> None:
+        """Make an index that has no parameters."""
+        self._prepare()
+
+    def _prepare(self) -> None:
+        self.reason = ""
+        """Why it was chosen."""
         self._clear(np.zeros(0, dtype=np.int64), 0)
 
     # -- what a kind of index writes ----------------------------------------------------------------------------------
@@ -255,8 +234,8 @@ class Index(Parametrised, ABC):
             False hands the arrays over: they belong to the index from now on, and may change.
         """
         mine = f"state must be what {type(self).__name__}.state() gave"
-        fresh = type(self)(**self.get_params())
-        for name, table in fresh.tables().items():
+        fresh = type(self)(**self.get_params()).tables()
+        for name, table in fresh.items():
             if name not in state:
                 raise ValueError(f"{mine}: it lacks {name!r}")
             given = state[name]
@@ -275,14 +254,21 @@ class Index(Parametrised, ABC):
         )
         if not fits:
             raise ValueError(f"{mine}: its tables do not fit each other")
-        if copy:
-            state = {name: table.copy() for name, table in state.items()}
-        fresh._clear(state["values"], state["payload"].shape[1])
-        for name in Index.TABLES[:3] + Index.TABLES[4:]:
-            fresh._put(name, state[name])
-        fresh._slot = {int(k): i for i, k in enumerate(state["names"].tolist()) if k != _GONE}
-        fresh._adopt(state)
-        self.__dict__.update(fresh.__dict__)
+        before = self.tables()
+        try:
+            self._take({name: state[name].copy() if copy else state[name] for name in fresh})
+        except Exception:
+            self._take(before)
+            raise
+
+    def _take(self, tables: State) -> None:
+        """Let the tables be these."""
+        self._clear(tables["values"], tables["payload"].shape[1])
+        for name in Index.TABLES:
+            if name != "values":
+                self._put(name, tables[name])
+        self._slot: dict[int, int] = {int(k): i for i, k in enumerate(tables["names"].tolist()) if k != _GONE}
+        self._adopt(tables)
 
     def _adopt(self, state: Mapping[str, NDArray[Any]]) -> None:
         """Take over the tables of ``_own_tables``, or make them from the rules."""
@@ -290,9 +276,19 @@ class Index(Parametrised, ABC):
     # -- inside -------------------------------------------------------------------------------------------------------
 
     def _clear(self, values: Ints, classes: int) -> None:
+        self.lo: Floats
+        self.hi: Floats
+        self.bits: NDArray[np.uint64]
+        self.payload: Floats
+        self.owner: Ints
+        self.number: Ints
+        self.alive: Ints
+        self.weight: Floats
+        self.names: Ints
         self._room: dict[str, NDArray[Any]] = {}
         d, (at, width) = len(values), bit_places(values)
-        self.at, self._slot = at, dict[int, int]()
+        self.at: Ints = at
+        self._slot = {}
         whole = np.int64
         shapes: dict[str, tuple[tuple[int, ...], Any]] = {
             "lo": ((0, d), float), "hi": ((0, d), float), "bits": ((0, width), np.uint64),
@@ -301,7 +297,7 @@ class Index(Parametrised, ABC):
         }  # fmt: skip
         for name, (shape, dtype) in shapes.items():
             self._put(name, np.zeros(shape, dtype=dtype))
-        self.values = values
+        self.values: Ints = values
         self._reset()
 
     def _append(self, name: str, rows: NDArray[Any]) -> None:
@@ -347,10 +343,7 @@ class Index(Parametrised, ABC):
         """The bits of all rules have changed."""
 
     def _door(self, X: Any) -> Floats:
-        try:
-            rows = np.ascontiguousarray(X, dtype=np.float64)
-        except (TypeError, ValueError):
-            raise ValueError(f"X must be rows of numbers, got {params.shown(X)}") from None
+        rows = np.ascontiguousarray(from_anything(X))
         if rows.ndim == 1 and rows.shape == self.values.shape:
             rows = rows.reshape(1, -1)
         if rows.ndim != 2 or (rows.shape[1] != len(self.values) and len(self.names)):

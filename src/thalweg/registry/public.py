@@ -20,7 +20,7 @@ _HOMES = {
     ".index.sources": "rules_of",
     ".keeping.snapshot": "load save",
     ".learners.baselines.vote": "Vote",
-    ".learners.chunks.chunk_ensemble": "FrozenEnsemble",
+    ".learners.chunks.frozen_ensemble": "FrozenEnsemble",
     ".learners.compressed.projected": "Projected",
     ".learners.deep.frozen_deep": "FrozenDeepForest",
     ".learners.tensors.chordal_features": "ChordalFeatures",

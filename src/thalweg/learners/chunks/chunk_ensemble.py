@@ -1,6 +1,5 @@
 """An ensemble with a tree for each chunk of labelled rows, asked through an index of their rules."""
 
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Literal, Self, final
 
@@ -9,24 +8,19 @@ from numpy.typing import NDArray
 
 from thalweg.core import params
 from thalweg.core.classifier import Classifier, Floats, Ints
-from thalweg.core.labels import Labels
+from thalweg.core.fields import choice, fixed, free, number, whole
 from thalweg.core.names import parse
 from thalweg.core.protocols import State
 from thalweg.core.schema import Schema
-from thalweg.frozen.frozen_forest import Frozen
 from thalweg.index.choose import suits
-from thalweg.index.e_tree import ETree
 from thalweg.index.index import Index
 from thalweg.index.rules import Rules
-from thalweg.learners.chunks.chunk_tree import ChunkTree, grow_tree, sklearn_tree
+from thalweg.learners.chunks.chunk_tree import ChunkTree, grow_tree, refuse_unsound, sklearn_tree
+from thalweg.learners.chunks.frozen_ensemble import FrozenEnsemble
 from thalweg.learners.chunks.target import Target, weight_of
-from thalweg.pool.pool_jit import LEAF, NODE
+from thalweg.pool.pool_jit import NODE
 from thalweg.registry import INDEXES
 
-WEIGHTS = ("equal", "accuracy", "decay")
-VOTES = ("soft", "hard")
-BACKENDS = ("c4.5", "sklearn")
-INDEXED = ("all", "target")
 _MAX_BITMAP = 67_108_864
 
 
@@ -37,39 +31,9 @@ class ChunkEnsemble(Classifier):
     Until the first chunk is full all classes are alike. ``flush`` makes a tree of a chunk that is not full yet, and
     ``fit``, after which nothing more may come, does so too.
 
-    Parameters
-    ----------
-    size : int | None
-        Trees that are kept, the oldest goes first (the paper's n); None: all.
-    chunk : int
-        Rows of a tree (its D).
-    index : str
-        "linear-rules", "linear-trees", "e-tree", "bitmap", "compiled-trees", with parameters if need be, such as
-        "e-tree(most=20)", or "auto": whichever suits the rules there are; ``index_reason`` says why. All give the same
-        bits.
-    weights : Literal["equal", "accuracy", "decay"]
-        "equal", as in the paper; "accuracy": by how much a tree's squared error on the newest chunk is below that of
-        guessing by class shares (the newest tree's counts as 0); "decay": each tree has ``decay`` times the say of the
-        next.
-    votes : Literal["soft", "hard"]
-        "soft", shares of the classes in a leaf; "hard", its heaviest class, as in the paper.
-    indexed : Literal["all", "target"]
-        "all" rules, or, with two classes and hard votes, those of the "target" class, the one with fewer rules, as in
-        the paper; the other class has what is left. With more classes it is all.
-    min_leaf : float
-        Weight that at least two branches of a test must hold.
-    confidence : float | None
-        Of pessimistic pruning, lower prunes more; None: no pruning.
-    backend : Literal["c4.5", "sklearn"]
-        "c4.5", see ``chunk_tree``; "sklearn": scikit-learn's tree by entropy, without pruning.
+    References: P. Zhang et al., "Enabling fast prediction for ensemble models on data streams", KDD 2011; H. Wang,
+    W. Fan, P. S. Yu, J. Han, "Mining concept-drifting data streams using ensemble classifiers", KDD 2003 (weights).
 
-    References
-    ----------
-    P. Zhang et al., "Enabling fast prediction for ensemble models on data streams", KDD 2011; H. Wang, W. Fan, P. S.
-    Yu, J. Han, "Mining concept-drifting data streams using ensemble classifiers", KDD 2003 (weights).
-
-    Examples
-    --------
     >>> from thalweg import SEA
     >>> chunk = SEA(seed=1).read(6_000)
     >>> learner = ChunkEnsemble(size=3, chunk=1_000, index="e-tree").partial_fit(chunk.X, chunk.y)
@@ -77,56 +41,54 @@ class ChunkEnsemble(Classifier):
     (6, 3, True)
     """
 
-    missing = "native"
+    missing: Literal["reject", "native"] = fixed("native")
 
     __slots__ = ("_X", "_index", "_kind", "_reason", "_say", "_target", "_trees", "_used", "_w", "_y", "trained")
 
-    _index: Index
-    _kind: str
-    _reason: str
+    size: int | None = whole(30, "Trees that are kept, the oldest goes first (the paper's n); None: all.", least=1)
+    chunk: int = whole(1_000, "Rows of a tree (the paper's D).", least=1)
+    index: str = free(
+        "auto",
+        '"linear-rules", "linear-trees", "e-tree", "bitmap", "compiled-trees", with parameters if need be, such as '
+        '"e-tree(most=20)", or "auto": whichever suits the rules there are; ``index_reason`` says why. All give the '
+        "same bits.",
+        lambda _name, value: _new_index(value, "linear-rules"),
+    )
+    weights: Literal["equal", "accuracy", "decay"] = choice(
+        "equal",
+        '"equal", as in the paper; "accuracy": by how much a tree\'s squared error on the newest chunk is below that '
+        'of guessing by class shares (the newest tree\'s counts as 0); "decay": each tree has ``decay`` times the say '
+        "of the next.",
+    )
+    votes: Literal["soft", "hard"] = choice(
+        "soft", '"soft", shares of the classes in a leaf; "hard", its heaviest class, as in the paper.'
+    )
+    indexed: Literal["all", "target"] = choice(
+        "all",
+        'Which rules are indexed: "all", or, with two classes and hard votes, those of the "target" class, the one '
+        "with fewer rules, as in the paper; the other class has what is left. With more classes it is all.",
+    )
+    decay: float = number(0.9, "What is left of a tree's say when the next one comes.", above=0, most=1)
+    min_leaf: float = number(2.0, "Weight that at least two branches of a test must hold.", above=0)
+    confidence: float | None = number(
+        0.25, "Of pessimistic pruning, lower prunes more; None: no pruning.", above=0, most=0.5
+    )
+    backend: Literal["c4.5", "sklearn"] = choice(
+        "c4.5", '"c4.5", see ``chunk_tree``; "sklearn": scikit-learn\'s tree by entropy, without pruning.'
+    )
 
-    def __init__(
-        self,
-        *,
-        size: int | None = 30,
-        chunk: int = 1_000,
-        index: str = "auto",
-        weights: Literal["equal", "accuracy", "decay"] = "equal",
-        votes: Literal["soft", "hard"] = "soft",
-        indexed: Literal["all", "target"] = "all",
-        decay: float = 0.9,
-        min_leaf: float = 2.0,
-        confidence: float | None = 0.25,
-        backend: Literal["c4.5", "sklearn"] = "c4.5",
-    ) -> None:
-        if size is not None:
-            params.whole("size", size, least=1)
-        params.whole("chunk", chunk, least=1)
-        _new_index(index, "linear-rules")
-        params.choice("weights", weights, WEIGHTS)
-        params.choice("votes", votes, VOTES)
-        params.choice("indexed", indexed, INDEXED)
-        if indexed == "target" and votes != "hard":
+    def _prepare(self) -> None:
+        if self.indexed == "target" and self.votes != "hard":
             raise ValueError("votes must be 'hard' for an index of the target class alone, got 'soft'")
-        params.number("decay", decay, above=0, most=1)
-        params.number("min_leaf", min_leaf, above=0)
-        if confidence is not None:
-            params.number("confidence", confidence, above=0, most=0.5)
-        params.choice("backend", backend, BACKENDS)
-        self.size, self.chunk, self.index, self.weights, self.votes = size, chunk, index, weights, votes
-        self.indexed, self.decay, self.min_leaf, self.confidence, self.backend = (
-            indexed,
-            decay,
-            min_leaf,
-            confidence,
-            backend,
-        )
 
     # -- learning and predicting --------------------------------------------------------------------------------------
 
     def _start(self, schema: Schema) -> None:
         self._X, self._y, self._w = np.zeros((0, schema.n_features)), np.zeros(0, dtype=np.int64), np.zeros(0)
         self._used, self.trained, self._say = 0, 0, np.zeros(0)
+        self._kind: str = ""
+        self._reason: str = ""
+        self._index: Index
         self._trees: list[ChunkTree] = []
         self._target = Target()
         self._make_index(schema)
@@ -244,8 +206,6 @@ class ChunkEnsemble(Classifier):
     def flush(self) -> Self:
         """Make a tree of the rows that wait in the chunk, however few.
 
-        Examples
-        --------
         >>> learner = ChunkEnsemble(chunk=100).partial_fit([[0.0], [1.0]] * 20, ["no", "yes"] * 20)
         >>> learner.predict_proba_one([1.0]), learner.flush().predict_one([1.0])
         ({'no': 0.5, 'yes': 0.5}, 'yes')
@@ -298,11 +258,6 @@ class ChunkEnsemble(Classifier):
         return self._used if self._started else 0
 
     @property
-    def next_change(self) -> int:
-        """After how many more learned rows there is a new tree."""
-        return int(self.chunk) - self.waiting
-
-    @property
     def rule_index(self) -> Index:
         """The index of the rules; it changes when a tree is trained."""
         if not self._started:
@@ -314,11 +269,9 @@ class ChunkEnsemble(Classifier):
         """Which index answers, and why."""
         return f"{type(self.rule_index).__name__}: {self._reason}"
 
-    def compile(self) -> "FrozenEnsemble":
+    def compile(self) -> FrozenEnsemble:
         """Give a predictor that answers as the ensemble does now, bit for bit; it learns no more.
 
-        Examples
-        --------
         >>> from thalweg import SEA
         >>> chunk = SEA(seed=1).read(3_000)
         >>> learner = ChunkEnsemble(chunk=500).partial_fit(chunk.X, chunk.y)
@@ -383,7 +336,7 @@ class ChunkEnsemble(Classifier):
                 tables["nodes"][a : a + n].copy(), tables["missing"][a : a + n].copy(),
                 tables["votes"][b : b + m].copy(), tables["support"][b : b + m].copy(),
             )  # fmt: skip
-            _refuse_unsound(tree, _nominal(schema))
+            refuse_unsound(tree, _nominal(schema))
             trees.append(tree)
         say, (trained, *target) = tables["say"].copy(), tables["head"].tolist()
         self._target = Target(*target)
@@ -396,84 +349,6 @@ class ChunkEnsemble(Classifier):
         if more:
             self._X = np.pad(self._X, ((0, 0), (0, more)), constant_values=np.nan)
             self._make_index(schema)
-
-
-@final
-class FrozenEnsemble(Frozen):
-    """What the ``compile`` of a ``ChunkEnsemble`` gives: a copy of its index, the same probabilities bit for bit.
-
-    Parameters
-    ----------
-    kind : str
-        The kind of its index.
-
-    Examples
-    --------
-    >>> FrozenEnsemble(kind="bitmap").nbytes < 1_000
-    True
-    """
-
-    def __init__(self, *, kind: str = "linear-rules") -> None:
-        params.choice("kind", kind, INDEXES)
-        super().__init__()
-        self.kind = kind
-        self._take(INDEXES[kind].make(), Target())
-
-    def _take(self, index: Index, target: Target) -> None:
-        self._index, self._target = index, target
-        self._total = weight_of(np.array([*index.classifiers.values()]))
-
-    @classmethod
-    def of(cls, kind: str, index: Index, target: Target, labels: Labels, schema: Schema) -> "FrozenEnsemble":
-        """Copy an index.
-
-        Parameters
-        ----------
-        target : Target
-            The class whose rules it holds.
-        """
-        self = cls(kind=kind)
-        copied = type(index)(**index.get_params())
-        copied.restore(index.tables())
-        self._take(copied, target)
-        self._labels, self._schema = labels.copy(), schema
-        return self
-
-    def _answer(self, X: Floats) -> Floats:
-        return self._shares(X, labels=False)
-
-    def _winner(self, X: Floats) -> Ints:
-        return np.asarray(self._shares(X, labels=True).argmax(axis=1))
-
-    def _shares(self, X: Floats, *, labels: bool) -> Floats:
-        out = np.zeros((len(X), len(self._labels)))
-        if len(self._index.names):
-            wide = len(self._index.values)  # features that joined since are of no account
-            X = X if X.shape[1] == wide else np.ascontiguousarray(X[:, :wide])
-            scores = self._target.answers(self._index, X, self._total, labels=labels)
-            out[:, : scores.shape[1]] = scores
-        else:
-            out[:] = 1.0 / max(1, out.shape[1])
-        return out
-
-    def tables(self) -> State:
-        """All tables, not copied: what another process needs to answer."""
-        tables = {f"index.{name}": table for name, table in self._index.tables().items()}
-        return tables | {"target": np.array([self._target.code], dtype=np.int64)}
-
-    def _adopt(self, state: Mapping[str, NDArray[Any]], labels: Labels, schema: Schema | None) -> None:
-        index: Index = INDEXES[self.kind].make()
-        own = {name.removeprefix("index."): table for name, table in state.items() if name.startswith("index.")}
-        if self.kind == "e-tree" and "head" in own and own["head"].shape == (5,):
-            most, least = own["head"][3:].tolist()
-            index = ETree(most=most, least=least)
-        index.restore(own, copy=False)
-        if index.payload.shape[1] > len(labels) or (schema is not None and len(index.values) > schema.n_features):
-            raise ValueError("its index has more classes or features than there are")
-        [code] = state["target"].tolist()
-        if code != -1 and not (code in (0, 1) and index.payload.shape[1] == 2):
-            raise ValueError("its index is for a class that there is not")
-        self._take(index, Target(code))
 
 
 def _leaves(trees: list[ChunkTree], classes: int) -> list[int]:
@@ -508,24 +383,3 @@ def _new_index(text: str, suiting: str) -> Index:
         return INDEXES[name].make(**given)  # type: ignore[no-any-return]
     except (TypeError, ValueError) as error:
         raise ValueError(f"index {params.shown(text)} cannot be made: {error}") from None
-
-
-def _refuse_unsound(tree: ChunkTree, nominal: NDArray[np.bool_]) -> None:
-    """Refuse a tree whose nodes point outside it."""
-    feature, left = tree.nodes["feature"].astype(np.int64), tree.nodes["left"].astype(np.int64)
-    n, here = len(feature), np.arange(len(feature))
-    leaf, text = feature == LEAF, feature < LEAF
-    which = np.where(text, -2 - feature, feature)
-    branches = np.where(text & (tree.nodes["threshold"] < 0.0), -tree.nodes["threshold"], 2.0)
-    inner = ~leaf
-    sound = (
-        np.array_equal(np.sort(left[leaf]), np.arange(len(tree.votes)))
-        and bool((which[inner] < len(nominal)).all())
-        and bool((nominal[which[inner]] >= text[inner]).all())
-        and bool((left[inner] > here[inner]).all())
-        and bool((left[inner] + branches[inner] <= n).all())
-        and bool(((tree.missing >= left) & (tree.missing < left + branches))[inner].all())
-        and bool(np.isfinite(tree.votes).all() and (tree.votes >= 0.0).all() and (tree.votes.sum(axis=1) > 0.0).all())
-    )
-    if not sound:
-        raise ValueError("its trees point outside themselves")

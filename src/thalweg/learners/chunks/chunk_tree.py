@@ -100,3 +100,24 @@ def sklearn_tree(X: Floats, y: Ints, *, w: Floats, classes: int, min_leaf: float
     votes = np.zeros((len(leaves), classes))
     votes[:, np.asarray(model.classes_, dtype=np.int64)] = rules.payload[leaves]
     return ChunkTree(rules.nodes, rules.missing, votes, rules.support[leaves])
+
+
+def refuse_unsound(tree: ChunkTree, nominal: NDArray[np.bool_]) -> None:
+    """Refuse a tree whose nodes point outside it."""
+    feature, left = tree.nodes["feature"].astype(np.int64), tree.nodes["left"].astype(np.int64)
+    n, here = len(feature), np.arange(len(feature))
+    leaf, text = feature == LEAF, feature < LEAF
+    which = np.where(text, -2 - feature, feature)
+    branches = np.where(text & (tree.nodes["threshold"] < 0.0), -tree.nodes["threshold"], 2.0)
+    inner = ~leaf
+    sound = (
+        np.array_equal(np.sort(left[leaf]), np.arange(len(tree.votes)))
+        and bool((which[inner] < len(nominal)).all())
+        and bool((nominal[which[inner]] >= text[inner]).all())
+        and bool((left[inner] > here[inner]).all())
+        and bool((left[inner] + branches[inner] <= n).all())
+        and bool(((tree.missing >= left) & (tree.missing < left + branches))[inner].all())
+        and bool(np.isfinite(tree.votes).all() and (tree.votes >= 0.0).all() and (tree.votes.sum(axis=1) > 0.0).all())
+    )
+    if not sound:
+        raise ValueError("its trees point outside themselves")

@@ -27,8 +27,8 @@ class FrozenDeepForest(Frozen):
     True
     """
 
-    def __init__(self) -> None:
-        super().__init__()
+    def _prepare(self) -> None:
+        super()._prepare()
         self._columns, self._weights, self._mean = np.zeros(0, dtype=np.int64), np.zeros(0), np.ones(1, dtype=np.int64)
         self._layers: list[list[FrozenForest]] = []
 
