@@ -30,8 +30,8 @@ class RuntimeDocstrings(Extension):
 
     @staticmethod
     def _constructor(found: Any) -> Function:
-        named = [
-            Parameter(p.name, kind=ParameterKind.keyword_only, default=None if p.default is p.empty else repr(p.default))
-            for p in inspect.signature(found).parameters.values()
-        ]
+        named = []
+        for p in inspect.signature(found).parameters.values():
+            default = None if p.default is p.empty else repr(p.default)
+            named.append(Parameter(p.name, kind=ParameterKind.keyword_only, default=default))
         return Function("__init__", parameters=Parameters(Parameter("self"), *named))

@@ -26,11 +26,23 @@ def make_index(
 ) -> Index:
     """Make an index of an ensemble. Its ``reason`` says why it is of this kind.
 
-    kind: "linear-rules", "linear-trees", "e-tree", "bitmap", "compiled-trees", or "auto": the one that suits.
-    ensemble: the rules of each classifier, see ``rules_of``. rows: how many records are asked about at once.
-    limit_bytes: what a bitmap may take. sample: records with which the candidates are timed; None: a rule of thumb
-    decides. chosen: further parameters, those of the kind.
+    Parameters
+    ----------
+    kind : str
+        "linear-rules", "linear-trees", "e-tree", "bitmap", "compiled-trees", or "auto": the one that suits.
+    ensemble : Iterable[Rules]
+        The rules of each classifier, see ``rules_of``.
+    rows : int
+        How many records are asked about at once.
+    limit_bytes : int
+        What a bitmap may take.
+    sample : object
+        Records with which the candidates are timed; None: a rule of thumb decides.
+    chosen
+        Further parameters, those of the kind.
 
+    Examples
+    --------
     >>> from thalweg.index.rules import box
     >>> index = make_index("auto", [box([(0.0, 1.0)], [0.0, 1.0])])
     >>> type(index).__name__, index.reason

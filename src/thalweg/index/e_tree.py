@@ -26,9 +26,13 @@ class ETree(Index):
     Rules are deleted by removing them, dissolving nodes with too few entries, and inserting the entries of these again:
     rules into leaves, nodes as they are at their level.
 
-    Reference: P. Zhang, J. Li, P. Wang, B. J. Gao, X. Zhu, L. Guo, "Enabling fast prediction for ensemble models on
-    data streams", KDD 2011.
+    References
+    ----------
+    P. Zhang, J. Li, P. Wang, B. J. Gao, X. Zhu, L. Guo, "Enabling fast prediction for ensemble models on data
+    streams", KDD 2011.
 
+    Examples
+    --------
     >>> from thalweg.index.rules import box
     >>> tree = ETree(most=3, least=1)
     >>> for k, (a, b) in enumerate([(0, 1.5), (0.5, 2), (1, 2.5), (2.5, 4), (3.5, 5)], start=1):
@@ -39,17 +43,17 @@ class ETree(Index):
 
     OWN: ClassVar[tuple[str, ...]] = ("low", "high", "flags", "entry", "links", "head", "home", "domain")
 
-    most: int = whole(30, "Entries of a node (the paper's M).", least=3, most=1000)
-    least: int | None = whole(None, "Entries of a node other than the root (m); None: M / 2.", least=1)
+    most: int = whole(default=30, doc="Entries of a node (the paper's M).", least=3, most=1000)
+    least: int | None = whole(default=None, doc="Entries of a node other than the root (m); None: M / 2.", least=1)
     split: Literal["greedy", "rstar"] = choice(
-        "greedy",
-        'How a node with too many entries is divided: "greedy", as in the paper, by the two most distant entries; '
+        default="greedy",
+        doc='How a node with too many entries is divided: "greedy", as in the paper, by the two most distant entries; '
         '"rstar", along one feature, as the R*-tree does.',
     )
     reinsert: float = number(
-        0.3,
-        'With "rstar", the share of a node\'s entries that are inserted again, once for each level, before a node is '
-        "divided; 0: none.",
+        default=0.3,
+        doc='With "rstar", the share of a node\'s entries that are inserted again, once for each level, before a '
+        "node is divided; 0: none.",
         least=0,
         most=0.5,
     )
@@ -140,7 +144,13 @@ class ETree(Index):
         return *nodes, self.values, self.at, self.payload, self.owner, self.weight
 
     def entries_tested(self, X: Any, *, c: int = 0, enough: float = np.inf) -> int:
-        """How many boxes are compared with the rows of X; c, enough: as for ``scores_until``."""
+        """How many boxes are compared with the rows of X;
+
+        Parameters
+        ----------
+        c, enough
+            As for ``scores_until``.
+        """
         X = self._door(X)
         return self._count(X, np.zeros((len(X), self.payload.shape[1])), c, enough)
 

@@ -31,9 +31,13 @@ class ChunkEnsemble(Classifier):
     Until the first chunk is full all classes are alike. ``flush`` makes a tree of a chunk that is not full yet, and
     ``fit``, after which nothing more may come, does so too.
 
-    References: P. Zhang et al., "Enabling fast prediction for ensemble models on data streams", KDD 2011; H. Wang,
-    W. Fan, P. S. Yu, J. Han, "Mining concept-drifting data streams using ensemble classifiers", KDD 2003 (weights).
+    References
+    ----------
+    P. Zhang et al., "Enabling fast prediction for ensemble models on data streams", KDD 2011; H. Wang, W. Fan, P. S.
+    Yu, J. Han, "Mining concept-drifting data streams using ensemble classifiers", KDD 2003 (weights).
 
+    Examples
+    --------
     >>> from thalweg import SEA
     >>> chunk = SEA(seed=1).read(6_000)
     >>> learner = ChunkEnsemble(size=3, chunk=1_000, index="e-tree").partial_fit(chunk.X, chunk.y)
@@ -45,36 +49,38 @@ class ChunkEnsemble(Classifier):
 
     __slots__ = ("_X", "_index", "_kind", "_reason", "_say", "_target", "_trees", "_used", "_w", "_y", "trained")
 
-    size: int | None = whole(30, "Trees that are kept, the oldest goes first (the paper's n); None: all.", least=1)
-    chunk: int = whole(1_000, "Rows of a tree (the paper's D).", least=1)
+    size: int | None = whole(
+        default=30, doc="Trees that are kept, the oldest goes first (the paper's n); None: all.", least=1
+    )
+    chunk: int = whole(default=1_000, doc="Rows of a tree (the paper's D).", least=1)
     index: str = free(
-        "auto",
-        '"linear-rules", "linear-trees", "e-tree", "bitmap", "compiled-trees", with parameters if need be, such as '
+        default="auto",
+        doc='"linear-rules", "linear-trees", "e-tree", "bitmap", "compiled-trees", with parameters if need be, such as '
         '"e-tree(most=20)", or "auto": whichever suits the rules there are; ``index_reason`` says why. All give the '
         "same bits.",
-        lambda _name, value: _new_index(value, "linear-rules"),
+        check=lambda _name, value: _new_index(value, "linear-rules"),
     )
     weights: Literal["equal", "accuracy", "decay"] = choice(
-        "equal",
-        '"equal", as in the paper; "accuracy": by how much a tree\'s squared error on the newest chunk is below that '
-        'of guessing by class shares (the newest tree\'s counts as 0); "decay": each tree has ``decay`` times the say '
-        "of the next.",
+        default="equal",
+        doc='"equal", as in the paper; "accuracy": by how much a tree\'s squared error on the newest chunk is below '
+        'that of guessing by class shares (the newest tree\'s counts as 0); "decay": each tree has ``decay`` '
+        "times the say of the next.",
     )
     votes: Literal["soft", "hard"] = choice(
-        "soft", '"soft", shares of the classes in a leaf; "hard", its heaviest class, as in the paper.'
+        default="soft", doc='"soft", shares of the classes in a leaf; "hard", its heaviest class, as in the paper.'
     )
     indexed: Literal["all", "target"] = choice(
-        "all",
-        'Which rules are indexed: "all", or, with two classes and hard votes, those of the "target" class, the one '
+        default="all",
+        doc='Which rules are indexed: "all", or, with two classes and hard votes, those of the "target" class, the one '
         "with fewer rules, as in the paper; the other class has what is left. With more classes it is all.",
     )
-    decay: float = number(0.9, "What is left of a tree's say when the next one comes.", above=0, most=1)
-    min_leaf: float = number(2.0, "Weight that at least two branches of a test must hold.", above=0)
+    decay: float = number(default=0.9, doc="What is left of a tree's say when the next one comes.", above=0, most=1)
+    min_leaf: float = number(default=2.0, doc="Weight that at least two branches of a test must hold.", above=0)
     confidence: float | None = number(
-        0.25, "Of pessimistic pruning, lower prunes more; None: no pruning.", above=0, most=0.5
+        default=0.25, doc="Of pessimistic pruning, lower prunes more; None: no pruning.", above=0, most=0.5
     )
     backend: Literal["c4.5", "sklearn"] = choice(
-        "c4.5", '"c4.5", see ``chunk_tree``; "sklearn": scikit-learn\'s tree by entropy, without pruning.'
+        default="c4.5", doc='"c4.5", see ``chunk_tree``; "sklearn": scikit-learn\'s tree by entropy, without pruning.'
     )
 
     def _prepare(self) -> None:
@@ -206,6 +212,8 @@ class ChunkEnsemble(Classifier):
     def flush(self) -> Self:
         """Make a tree of the rows that wait in the chunk, however few.
 
+        Examples
+        --------
         >>> learner = ChunkEnsemble(chunk=100).partial_fit([[0.0], [1.0]] * 20, ["no", "yes"] * 20)
         >>> learner.predict_proba_one([1.0]), learner.flush().predict_one([1.0])
         ({'no': 0.5, 'yes': 0.5}, 'yes')
@@ -272,6 +280,8 @@ class ChunkEnsemble(Classifier):
     def compile(self) -> FrozenEnsemble:
         """Give a predictor that answers as the ensemble does now, bit for bit; it learns no more.
 
+        Examples
+        --------
         >>> from thalweg import SEA
         >>> chunk = SEA(seed=1).read(3_000)
         >>> learner = ChunkEnsemble(chunk=500).partial_fit(chunk.X, chunk.y)

@@ -22,11 +22,17 @@ from thalweg.registry import INDEXES
 class FrozenEnsemble(Frozen):
     """What the ``compile`` of a ``ChunkEnsemble`` gives: a copy of its index, the same probabilities bit for bit.
 
+    Examples
+    --------
     >>> FrozenEnsemble(kind="bitmap").nbytes < 1_000
     True
     """
 
-    kind: str = free("linear-rules", "The kind of its index.", lambda name, value: params.choice(name, value, INDEXES))
+    kind: str = free(
+        default="linear-rules",
+        doc="The kind of its index.",
+        check=lambda name, value: params.choice(name, value, INDEXES),
+    )
 
     def _prepare(self) -> None:
         super()._prepare()
@@ -38,7 +44,13 @@ class FrozenEnsemble(Frozen):
 
     @classmethod
     def of(cls, kind: str, index: Index, target: Target, labels: Labels, schema: Schema) -> "FrozenEnsemble":
-        """Copy an index. target: the class whose rules it holds."""
+        """Copy an index.
+
+        Parameters
+        ----------
+        target : Target
+            The class whose rules it holds.
+        """
         self = cls(kind=kind)
         copied = type(index)(**index.get_params())
         copied.restore(index.tables())

@@ -2,7 +2,7 @@
 
 import math
 from abc import abstractmethod
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -43,8 +43,8 @@ _draw: Any = jit.draw
 class SubspaceLearner(Classifier):
     """Class subspaces, trees on the residuals to them, and a choice between the two; see ``SubspaceTree``."""
 
-    tensors: ClassVar[bool] = True
-    bounded: ClassVar[bool] = True
+    tensors = True
+    bounded = True
 
     _own: dict[str, Any]
     _elder: Elder | None

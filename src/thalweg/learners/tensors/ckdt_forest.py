@@ -1,6 +1,6 @@
 """CKDTForest: bagged trees, each on its own choice of landmarks and modes."""
 
-from typing import ClassVar, final
+from typing import final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,8 +62,8 @@ class CKDTForest(BinnedTreeParams, RankRule, Classifier):
     """
 
     sparse: bool = fields.fixed(True)
-    tensors: ClassVar[bool] = True
-    bounded: ClassVar[bool] = True
+    tensors = True
+    bounded = True
 
     size: int = fields.whole(default=10, doc="Members.", least=1, most=10_000)
     rate: float = fields.number(default=6.0, doc="Mean of the Poisson weight of a tensor (λ).", above=0, below=100)
