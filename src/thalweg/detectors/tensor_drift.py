@@ -52,6 +52,8 @@ class TensorDriftDetector(Parametrised):
         4; C = max(0, C + z - 0.5); alarm while C > 5, drift when C > 15. "paper": the window moves on with the stream;
         alarm where z ≥ 1, drift where z ≥ 3, decided on each single tensor: two to twelve false drifts in 1,000
         tensors.
+    window : int
+        Tensors of the reference that new ones are compared with.
     norm : bool
         Two more such sums, of the log of the norm and of its negative, for a change that makes tensors smaller: they
         come no farther from the mean, often nearer. Not used by the paper's rule, nor with subspace.

@@ -87,6 +87,10 @@ def prequential(
         A file for the whole state of the run, written every ``checkpoint_every`` rows, at the end, and on Ctrl-C. With
         resume=True the run goes on from there, as if it had never stopped: learner and stream must be made with the
         same parameters as before.
+    checkpoint_every : int
+        Rows between two checkpoints.
+    resume : bool
+        Continue from the checkpoint.
     on_progress : Callable[[Progress], object] | None
         Called with a ``Progress`` after each chunk, and before compilation.
     chunk : int

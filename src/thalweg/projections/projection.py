@@ -72,6 +72,13 @@ class Columns(NamedTuple):
 def least_dimension(points: int, epsilon: float) -> int:
     """Give a p that keeps all squared distances between so many points within 1 ± epsilon, most likely.
 
+    Parameters
+    ----------
+    points : int
+        Number of points whose distances are to be kept.
+    epsilon : float
+        Largest relative change of a squared distance.
+
     References
     ----------
     W. B. Johnson, J. Lindenstrauss 1984; the constant of S. Dasgupta, A. Gupta, 2003.

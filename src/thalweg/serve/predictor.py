@@ -41,6 +41,8 @@ class Predictor:
         (None: only ``refresh`` looks), and no answer ever waits. "immediate": whoever asks looks first, so that an
         answer is never from an older version than the newest at that moment; the first who asks after a change waits
         until the new version is loaded.
+    poll : float | None
+        Seconds between two looks for a newer version; None: only ``refresh`` looks.
     wait : float | None
         Seconds to wait for a first version; None: not at all, it answers when there is one.
 

@@ -64,6 +64,8 @@ def plot_balls(
         After how many rows; None: after a third, two thirds and all.
     features : tuple[int, int]
         Which two are drawn. dark: for a dark page.
+    dark : bool
+        Draw for a dark page.
 
     Examples
     --------

@@ -44,6 +44,8 @@ class DriftStream(Source):
         whole number.
     rng : str
         "splitmix", or "java" for MOA's very choices.
+    seed : int
+        Random seed.
     limit : int | None
         Rows, None: until the chosen stream ends.
 

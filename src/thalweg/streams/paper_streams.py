@@ -73,6 +73,8 @@ def paper_stream(
         As the paper has it: AGR_a, SEA_g, RBF_f, …; ``thalweg list`` has them all.
     rows : int | None
         How many; None: as many as the authors used.
+    seed : int
+        Random seed.
     rng : Rng
         "java" gives the very records of MOA, which they used: all concepts have the same seed, so that a concept that
         comes again replays its records, and MOA's slips are kept; "splitmix" gives every concept a seed of its own.

@@ -21,8 +21,27 @@ class SubspaceForest(SubspaceLearner):
     size : int
         How many trees.
     rate : float
-        Mean of the Poisson weight with which a tree learns a tensor. The other parameters are those of
-        ``SubspaceTree``.
+        Mean of the Poisson weight with which a tree learns a tensor.
+    shape : tuple[int, ...] | None
+        Shape of a tensor, where records come as rows; one size may be -1.
+    patches : Union[bool, Literal["auto"]]
+        Look at patches of the image; "auto": where the tensors are images.
+    dimension : int
+        Features of a tensor that are kept, at most.
+    rank : int
+        Directions of a class subspace, at most.
+    softness : float
+        Ridge of the soft subspaces, as a share of the mean variance.
+    window : float
+        Tensors over which class statistics fade.
+    warmup : int
+        Tensors that are kept before the filters are learnt.
+    grace_period : float
+        Weight a leaf gains between two attempts to split.
+    max_leaves : int
+        Leaves of a tree, at most.
+    drift : str | Detector | None
+        Detector of the errors of the answers, or its name; None: no restart.
     seed : int
         Of the patches that filters are learnt from, and of the weights.
 

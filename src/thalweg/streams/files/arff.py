@@ -41,6 +41,8 @@ class ARFFStream(TableStream):
         Numeric or date attributes that say when a record, or its label, was seen.
     drop : Sequence[str]
         Attributes to leave out.
+    nominal : Sequence[str]
+        Columns of numbers that are names.
     schema, on_bad_row, quarantine, limit
         See ``CSVStream``; a record must have one of the schema's classes. Without a schema, nominal attributes have
         the declared values, in that order; others join those of string attributes as they appear. A value that a

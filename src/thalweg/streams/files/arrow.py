@@ -168,6 +168,29 @@ class ParquetStream(_ArrowFiles):
     dictionary columns are nominal, and new values join as they appear. on_bad_row, quarantine: see ``CSVStream``.
     limit: rows.
 
+    Parameters
+    ----------
+    path : str | PathLike[str]
+        The file, or a list of files, or a folder of them.
+    target : str
+        The column with the labels.
+    time : str | None
+        The column that says when each record was seen.
+    label_time : str | None
+        The column that says when each label was seen.
+    drop : Sequence[str]
+        Columns that are left out.
+    nominal : Sequence[str]
+        Columns of numbers that are names.
+    schema : Schema | None
+        Features and classes that are known beforehand.
+    on_bad_row : str
+        What a bad row gets: "raise" stops, "skip" leaves it out, "quarantine" also writes it to a file.
+    quarantine : str | PathLike[str] | None
+        The file for bad rows, with on_bad_row="quarantine".
+    limit : int | None
+        Rows that are read at most; None: all.
+
     Examples
     --------
     >>> import pyarrow as pa, pyarrow.parquet as pq
@@ -201,6 +224,29 @@ class ArrowStream(_ArrowFiles):
     """The records of Arrow IPC files (.arrow, .feather, .ipc), in order, mapped into memory batch by batch.
 
     The parameters are those of ``ParquetStream``.
+
+    Parameters
+    ----------
+    path : str | PathLike[str]
+        The file, or a list of files, or a folder of them.
+    target : str
+        The column with the labels.
+    time : str | None
+        The column that says when each record was seen.
+    label_time : str | None
+        The column that says when each label was seen.
+    drop : Sequence[str]
+        Columns that are left out.
+    nominal : Sequence[str]
+        Columns of numbers that are names.
+    schema : Schema | None
+        Features and classes that are known beforehand.
+    on_bad_row : str
+        What a bad row gets: "raise" stops, "skip" leaves it out, "quarantine" also writes it to a file.
+    quarantine : str | PathLike[str] | None
+        The file for bad rows, with on_bad_row="quarantine".
+    limit : int | None
+        Rows that are read at most; None: all.
 
     Examples
     --------

@@ -62,6 +62,8 @@ class NPZStream(BlockStream):
     on_bad_row, quarantine, limit
         See ``CSVStream``; a record is bad that has no label, a label beyond the schema's classes, or a code beyond a
         nominal feature's values.
+    sparse : bool
+        Give sparse rows, where the file holds a sparse matrix.
 
     Examples
     --------

@@ -34,6 +34,10 @@ class BayesNetStream(Generator):
     sample : int | None
         How many of its records, None: all. bins: numeric features are cut into at most so many bins of equal
         frequency; values are uniform in a bin. A missing value is a category of its own.
+    bins : int
+        Values that a numeric column is cut into.
+    seed : int
+        Random seed.
     limit : int | None
         Rows, None: endless.
 

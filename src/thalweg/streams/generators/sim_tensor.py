@@ -50,6 +50,10 @@ class SimTensor(Generator):
         1)| and the entries 100 times smaller, as in that tool; ``shapes`` is not used.
     swap_labels : bool
         A change swaps the labels and nothing else.
+    preset : str
+        "simtensor": the shapes are 0.1 + 0.1 |N(0, 1)| and the entries 100 times smaller, as in that tool.
+    seed : int
+        Random seed.
     limit : int
         Tensors in all, over which the changes are spread.
 

@@ -40,8 +40,14 @@ class ImageDrift(Around):
     width : float
         0, at once; above it, how long the change takes: the chance of an image to have come through it follows the
         sigmoid of ``DriftStream``.
+    degrees : float
+        Angle of a rotation, against the clock.
+    sigma : float
+        Standard deviation of the blur, in pixels.
     white : float | None
         The highest value of a pixel; None: what the stream says.
+    seed : int
+        Random seed.
     limit : int | None
         Images, None: until the stream ends.
 

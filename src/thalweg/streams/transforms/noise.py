@@ -20,6 +20,10 @@ class LabelNoise(Around):
     ----------
     stream : Stream
         Knows its classes, two or more; read from where it is.
+    noise : float
+        Share of the labels that are replaced by another class.
+    seed : int
+        Random seed.
     limit : int | None
         Rows, None: until the stream ends.
 
@@ -56,8 +60,12 @@ class MissingValues(Around):
     ----------
     stream : Stream
         Read from where it is.
+    share : float
+        Probability that a value is missing.
     features : object
         In which of them, by name or position; None: in all.
+    seed : int
+        Random seed.
     limit : int | None
         Rows, None: until the stream ends.
 
@@ -101,6 +109,8 @@ class DelayedLabels(Around):
         How much later, in the units of time.
     jitter : float
         Up to so much more, drawn uniformly for each record.
+    seed : int
+        Random seed.
     limit : int | None
         Rows, None: until the stream ends.
 

@@ -28,6 +28,8 @@ class PriorDrift(Thinned):
         The wanted share of each class, in the order of the schema; they need not add up to 1.
     position, width
         The change, along the sigmoid of ``DriftStream``.
+    seed : int
+        Random seed.
     limit : int | None
         Rows, None: until the stream ends.
 
@@ -88,6 +90,8 @@ class Imbalance(Thinned):
         Knows its classes; read from where it is.
     keep : Sequence[float]
         The share of the records of each class that are kept, in the order of the schema.
+    seed : int
+        Random seed.
     limit : int | None
         Rows, None: until the stream ends.
 

@@ -38,6 +38,8 @@ class RecurringDrift(Source):
         Rows of each.
     width : float
         How long each change takes, along the sigmoid of ``DriftStream``, at most a period; 1: abrupt.
+    seed : int
+        Random seed.
     limit : int | None
         Rows, None: until the chosen stream ends.
 

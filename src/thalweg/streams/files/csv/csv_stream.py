@@ -40,6 +40,8 @@ class CSVStream(TableStream):
     on_bad_row : str
         What to do with a later record that breaks the schema: "raise", "skip" (and count, see ``skipped``), or
         "quarantine": write it with the reason to the file ``quarantine``, a .csv or .jsonl.
+    quarantine : str | PathLike[str] | None
+        The file for bad rows, with on_bad_row="quarantine".
     limit : int | None
         Rows.
 
