@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thalweg.core import params
-from thalweg.core.door.arrays import from_anything
 from thalweg.core.fields import Parametrised
 from thalweg.core.protocols import State
 from thalweg.index.rules import Floats, Ints, Rules, bit_places
@@ -343,7 +342,10 @@ class Index(Parametrised, ABC):
         """The bits of all rules have changed."""
 
     def _door(self, X: Any) -> Floats:
-        rows = np.ascontiguousarray(from_anything(X))
+        try:
+            rows = np.ascontiguousarray(X, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise ValueError(f"X must be rows of numbers, got {params.shown(X)}") from None
         if rows.ndim == 1 and rows.shape == self.values.shape:
             rows = rows.reshape(1, -1)
         if rows.ndim != 2 or (rows.shape[1] != len(self.values) and len(self.names)):
