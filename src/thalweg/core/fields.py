@@ -21,6 +21,7 @@ from files.
 import difflib
 import inspect
 import re
+import textwrap
 import types
 import warnings
 from collections.abc import Callable, Mapping
@@ -34,6 +35,7 @@ T = TypeVar("T")
 REQUIRED: Any = inspect.Parameter.empty
 """The default of a parameter that must be given."""
 _SAME: Any = object()
+_IN = " " * 4
 
 
 @dataclass(frozen=True)
@@ -219,14 +221,9 @@ def _reworded(words: Mapping[Any, Any], value: Any) -> Any:
 def documented(text: str | None, fields: Mapping[str, Field]) -> str | None:
     """Put the Parameters section into a docstring, before its other sections and examples.
 
-    >>> print(documented("Grow a tree.", {"delta": Field(0.01, "Allowed error (δ).", None, "(0, 1)", kind=float)}))
-    Grow a tree.
-    <BLANKLINE>
-
-    Parameters
-    ----------
-    delta : float in (0, 1), default 0.01
-        Allowed error (δ).
+    >>> fields = {"delta": Field(0.01, "Allowed error (δ).", None, "(0, 1)", kind=float)}
+    >>> (documented("Grow a tree.", fields) or "").splitlines()[2:5]
+    ['Parameters', '----------', 'delta : float in (0, 1), default 0.01']
     """
     if text is None or not fields or re.search(r"^\s*Parameters\n\s*-+$", text, re.MULTILINE):
         return text
@@ -235,7 +232,7 @@ def documented(text: str | None, fields: Mapping[str, Field]) -> str | None:
     for name, f in fields.items():
         kind = words_of(f.kind) + (f" in {f.span}" if f.span else "")
         default = "" if f.default is REQUIRED else f", default {_quoted(f.default)}"
-        lines += [f"{name} : {kind}{default}", f"    {f.doc}"]
+        lines += [f"{name} : {kind}{default}", *textwrap.wrap(f.doc, 112, initial_indent=_IN, subsequent_indent=_IN)]
     section = "\n".join(lines)
     after = re.search(r"^(?:\w[\w ]*\n-{3,}$|References?: |>>> )", text, re.MULTILINE)
     if after is None:
