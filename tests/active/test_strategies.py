@@ -387,7 +387,7 @@ def test_how_far_it_is():
         (FixedUncertainty, {"threshold": 1.1}, r"threshold must lie in \[0, 1\], got 1.1"),
         (VariableUncertainty, {"step": 0}, r"step must lie in \(0, 1\), got 0"),
         (VariableUncertainty, {"step": 1}, r"step must lie in \(0, 1\), got 1"),
-        (VariableRandomisedUncertainty, {"compat": "river"}, "compat must be one of 'moa', got 'river'"),
+        (VariableRandomisedUncertainty, {"compat": "river"}, "compat must be one of 'moa', None, got 'river'"),
         (VariableRandomisedUncertainty, {"spread": -1}, "spread must lie in"),
         (SelectiveSampling, {"ease": 0}, "ease must lie in"),
         (Split, {"share": 1.01}, r"share must lie in \[0, 1\], got 1.01"),

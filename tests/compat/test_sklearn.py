@@ -210,7 +210,7 @@ def test_constructors_take_their_parameters_and_nothing_else():
     assert str(inspect.signature(MajorityClass)) == "() -> None"
     assert list(inspect.signature(Centroids).parameters) == ["sharpness"]
     for cls in (MajorityClass, HoeffdingTree):
-        with pytest.raises(TypeError, match="unexpected keyword argument 'speed'"):
+        with pytest.raises(TypeError, match="(has no parameter|unexpected keyword argument) 'speed'"):
             cls(speed=3)
 
 
