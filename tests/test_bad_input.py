@@ -1027,7 +1027,7 @@ PREQUENTIAL: dict[str, tuple[Any, ...]] = {
     "checkpoint_every": (0, None, *COUNTS),
     "delay": (None, "never", "Time", *COUNTS[:-4], Hostile()),
     "seconds": (0, -1, NAN, INF, "9", True, [9], HUGE, Hostile()),
-    "metrics": (None, 3, "accuracies", ["accuracy", "mood"], [1], b"kappa", Hostile()),
+    "metrics": (3, "accuracies", ["accuracy", "mood"], [1], b"kappa", Hostile()),
     "checkpoint": (3, True, NAN, ["a"], b"run", str, Hostile()),
     "resume": (None, 1, "yes", NAN, Hostile()),
     "on_progress": (3, "print", [print], Hostile()),

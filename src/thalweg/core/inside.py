@@ -22,6 +22,7 @@ L = TypeVar("L", bound=Classifier)
 class Inner(Generic[L]):
     """A learner that works for another one.
 
+    >>> import numpy as np
     >>> from thalweg import NaiveBayes
     >>> inner = Inner(NaiveBayes(), Schema.numeric(1))
     >>> out = np.zeros((2, 2))

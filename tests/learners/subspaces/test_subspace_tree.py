@@ -119,7 +119,7 @@ def test_new_classes_join(digits):
     learner = SubspaceTree(drift=None)
     hits = right(learner, X[late], y[late])
     assert len(learner.classes_) == 10
-    assert learner._trees.n_features(0) == 10
+    assert learner._trees.n_features[0] == 10
     assert hits[1200:].mean() > 0.85
 
 

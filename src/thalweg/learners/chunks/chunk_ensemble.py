@@ -266,6 +266,11 @@ class ChunkEnsemble(Classifier):
         return self._used if self._started else 0
 
     @property
+    def next_change(self) -> int:
+        """After how many more learned rows there is a new tree."""
+        return int(self.chunk) - self.waiting
+
+    @property
     def rule_index(self) -> Index:
         """The index of the rules; it changes when a tree is trained."""
         if not self._started:
