@@ -108,35 +108,35 @@ def test_rbf_shares_are_the_weights_of_the_centroids(speed: float) -> None:
 
 def test_rbf_distances_are_normal() -> None:
     stream = RandomRBF(centroids=1, features=5)
-    away = np.linalg.norm(stream.take(100_000).X - stream._centres[0], axis=1) / stream._spreads[0]
+    away = np.linalg.norm(stream.take(100_000).X - stream._now["centres"][0], axis=1) / stream._spreads[0]
     assert abs((away**2).mean() - 1.0) < 4 * np.sqrt(2 / len(away))
     assert near(float((away < 1.0).mean()), 0.6826895, len(away))
 
 
 def test_rbf_drift_moves_each_centroid_by_the_speed_and_turns_at_the_walls() -> None:
     stream = RandomRBF(speed=0.001, drifting=20)
-    before = stream._centres.copy()
+    before = stream._now["centres"].copy()
     stream.take(1)
-    moved = np.linalg.norm(stream._centres - before, axis=1)
-    inside = (stream._centres < 1.0).all(axis=1)  # the others were stopped by a wall
+    moved = np.linalg.norm(stream._now["centres"] - before, axis=1)
+    inside = (stream._now["centres"] < 1.0).all(axis=1)  # the others were stopped by a wall
     assert np.allclose(moved[:20][inside[:20]], 0.001)
     assert (moved[20:] == 0.0).all()
-    assert (stream._centres[:20] >= before[:20]).all()  # no component is negative at the start
+    assert (stream._now["centres"][:20] >= before[:20]).all()  # no component is negative at the start
     turned = 0
     for _ in range(200):
         stream.take(50)
-        assert (stream._centres >= 0.0).all()
-        assert (stream._centres <= 1.0).all()
-        turned += (stream._steps < 0).any()
+        assert (stream._now["centres"] >= 0.0).all()
+        assert (stream._now["centres"] <= 1.0).all()
+        turned += (stream._now["steps"] < 0).any()
     assert turned > 0
-    assert np.allclose(np.linalg.norm(stream._steps, axis=1), 0.001)
+    assert np.allclose(np.linalg.norm(stream._now["steps"], axis=1), 0.001)
 
 
 def test_rbf_model_seed_and_seed() -> None:
     one, two = RandomRBF(seed=1), RandomRBF(seed=2)
-    assert (one._centres == two._centres).all()
+    assert (one._now["centres"] == two._now["centres"]).all()
     assert (one.take(10).X != two.take(10).X).all()
-    assert (RandomRBF(model_seed=2)._centres != one._centres).any()
+    assert (RandomRBF(model_seed=2)._now["centres"] != one._now["centres"]).any()
 
 
 # -- Hyperplane -------------------------------------------------------------------------------------------------------
@@ -144,24 +144,24 @@ def test_rbf_model_seed_and_seed() -> None:
 
 def test_hyperplane_without_drift() -> None:
     stream = Hyperplane(noise=0.05, features=7)
-    w = stream._weights.copy()
+    w = stream._now["weights"].copy()
     chunk = stream.take(100_000)
     clean = (chunk.X @ w >= w.sum() / 2).astype(int)
     assert near(float((chunk.y != clean).mean()), 0.05, len(clean))
     assert near(float(clean.mean()), 0.5, len(clean))
-    assert (stream._weights == w).all()
+    assert (stream._now["weights"] == w).all()
 
 
 def test_hyperplane_moves_after_each_record() -> None:
     stream = Hyperplane(drifting=3, magnitude=0.25, noise=0.0, reversal=0.3, features=6, seed=11)
     reversals = 0
     for _ in range(300):
-        w, turns = stream._weights.copy(), stream._turns.copy()
+        w, turns = stream._now["weights"].copy(), stream._now["turns"].copy()
         chunk = stream.take(1)
         assert chunk.y[0] == (chunk.X[0] @ w >= w.sum() / 2)
-        assert (stream._weights[:3] == w[:3] + 0.25 * turns).all()
-        assert (stream._weights[3:] == w[3:]).all()
-        reversals += int((stream._turns != turns).sum())
+        assert (stream._now["weights"][:3] == w[:3] + 0.25 * turns).all()
+        assert (stream._now["weights"][3:] == w[3:]).all()
+        reversals += int((stream._now["turns"] != turns).sum())
     assert near(reversals / 900, 0.3, 900)
 
 
@@ -181,7 +181,7 @@ def test_hyperplane_moves_after_each_record() -> None:
         (SEA, {"limit": 2.5}, r"limit must be a whole number in \[0, ∞\), got 2.5"),
         (Agrawal, {"function": 0}, r"function must lie in \[1, 10\], got 0"),
         (Agrawal, {"perturbation": float("nan")}, r"perturbation must lie in \[0, 1\], got nan"),
-        (Agrawal, {"compat": "weka"}, "compat must be one of 'moa', got 'weka'"),
+        (Agrawal, {"compat": "weka"}, "compat must be one of 'moa', None, got 'weka'"),
         (RandomRBF, {"classes": 1}, r"classes must lie in \[2, ∞\), got 1"),
         (RandomRBF, {"features": 0}, r"features must lie in \[1, ∞\), got 0"),
         (RandomRBF, {"centroids": 5, "drifting": 6}, r"drifting must lie in \[0, 5\], got 6"),

@@ -42,7 +42,7 @@ def test_the_cube_moves_along_one_dimension_after_each_period() -> None:
         assert abs(step[f]) == pytest.approx(0.1)
         assert (stream._now["low"] >= 0).all()
         assert (stream._now["low"] <= 0.5).all()
-        within = ((chunk.X >= stream._now["low"]) & (chunk.X <= stream._low + 0.5)).all(axis=1)
+        within = ((chunk.X >= stream._now["low"]) & (chunk.X <= stream._now["low"] + 0.5)).all(axis=1)
         assert np.array_equal(within, chunk.y == 1)
         moves.add(int(f))
         ups += step[f] > 0

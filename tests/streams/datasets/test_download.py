@@ -372,7 +372,7 @@ def test_one_that_cannot_be_fetched(server: Server) -> None:
     assert server.asked == []
 
 
-def test_one_cache_for_all(server: Server) -> None:
+def test_one_cache_for_all() -> None:
     assert cache() == CACHE / "data"
 
 
