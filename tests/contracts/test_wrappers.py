@@ -377,7 +377,7 @@ STATEFUL = [
     for name in thalweg.__all__
     if inspect.isclass(cls := getattr(thalweg, name)) and hasattr(cls, "state") and not inspect.isabstract(cls)
 ]
-UNSAVED = {"ArrayStream", "BayesNetStream", "ImageDrift", "IterableStream"}
+UNSAVED = {"ArrayStream", "IterableStream"}
 """Streams of what is in memory only: ``save`` says so."""
 
 
@@ -416,12 +416,12 @@ def example(name, folder):
         "ChordalFeatures": lambda: thalweg.ChordalFeatures().fit(np.random.default_rng(1).normal(size=(8, 3, 4))),
         "DelayedLabels": lambda: thalweg.DelayedLabels(sea, delay=3),
         "DriftStream": lambda: thalweg.DriftStream(sea, thalweg.SEA(seed=2), 100),
-        "FeatureDrift": lambda: thalweg.FeatureDrift(sea, 100),
-        "Imbalance": lambda: thalweg.Imbalance(sea, {0: 0.5}),
+        "FeatureDrift": lambda: thalweg.FeatureDrift(sea, 100, swap=[(0, 1)]),
+        "Imbalance": lambda: thalweg.Imbalance(sea, (0.5, 1.0)),
         "IncrementalDrift": lambda: thalweg.IncrementalDrift(sea, 100, 50),
         "LabelNoise": lambda: thalweg.LabelNoise(sea),
         "MissingValues": lambda: thalweg.MissingValues(sea),
-        "PriorDrift": lambda: thalweg.PriorDrift(sea, {0: 0.5, 1: 0.5}, {0: 0.9, 1: 0.1}, 100),
+        "PriorDrift": lambda: thalweg.PriorDrift(sea, (0.5, 0.5), (0.9, 0.1), 100),
         "RecurringDrift": lambda: thalweg.RecurringDrift([sea, thalweg.SEA(seed=2)], 100),
         "BayesNetStream": lambda: thalweg.BayesNetStream(thalweg.STAGGER(seed=1, limit=500)),
         "ArrayStream": lambda: thalweg.ArrayStream(X, y),

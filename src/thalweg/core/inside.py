@@ -29,7 +29,7 @@ class Inner(Generic[L]):
     >>> inner.play(np.array([[0.0], [9.0]]), np.array([0, 1]), np.ones(2), np.array([~0, 0, ~1, 1]), out, 0)
     >>> out.round().tolist()
     [[1.0, 0.0], [0.0, 1.0]]
-    >>> inner.lend(Labels(["low", "high"])).predict_one([7.0])
+    >>> inner.lend(Labels(["low", "high"])).predict_one([9.0])
     'high'
     """
 
