@@ -25,6 +25,8 @@ WHOLE = ("rows", "state_bytes", "labels_used")
 class Result(Tabled):
     """The outcome of a prequential run.
 
+    Examples
+    --------
     >>> from thalweg import SEA, NoChange, prequential
     >>> result = prequential(SEA(seed=1), NoChange(), limit=3000)
     >>> result.rows, result.curve["rows"].tolist()
@@ -94,14 +96,20 @@ class Result(Tabled):
     def recovery(self, *, widths: Sequence[int] = ()) -> list[Recovery]:
         """Say for each known drift how far the windowed accuracy fell, and how long it took to come back.
 
-        widths: how many rows each drift takes, where it is gradual.
+        Parameters
+        ----------
+        widths : Sequence[int]
+            How many rows each drift takes, where it is gradual.
         """
         return recovery(self.curve["rows"], self.curve["window_accuracy"], self.drifts, self.window, widths=widths)
 
     def detections(self, *, tolerance: int | None = None, widths: Sequence[int] = ()) -> Detections:
         """Compare the drifts the learner saw with the known ones.
 
-        tolerance: an alarm up to so many rows after a drift is a detection; None: twice the window.
+        Parameters
+        ----------
+        tolerance : int | None
+            An alarm up to so many rows after a drift is a detection; None: twice the window.
         """
         allowed = 2 * self.window if tolerance is None else tolerance
         return detections(self.drifts, self.detected, self.rows, tolerance=allowed, widths=widths)
