@@ -85,7 +85,6 @@ class ActiveLearner(Classifier):
         self.max_open = max_open
         self.max_age = max_age
         take_after(self, [learner])
-        self.bounded = False  # tickets and what became of them come to their full size only with time
 
     # -- labels that are offered --------------------------------------------------------------------------------------
 

@@ -116,5 +116,4 @@ def take_after(outer: Classifier, learners: Sequence[Classifier]) -> None:
     outer.sparse = all(learner.sparse for learner in learners)
     outer.tensors = any(learner.tensors for learner in learners)
     outer.evolving = all(learner.evolving for learner in learners)
-    outer.bounded = all(learner.bounded for learner in learners)
     outer.blind = all(learner.blind for learner in learners)
