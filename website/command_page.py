@@ -9,7 +9,7 @@ from thalweg.cli.app import make_app
 
 def page() -> str:
     """All commands, those of a group after it."""
-    intro = "`thalweg COMMAND --help` says the same in a terminal."
+    intro = "In a terminal, `thalweg COMMAND --help` shows the same."
     return "\n\n".join(["# Command line", intro, *_commands("thalweg", typer.main.get_command(make_app()))]) + "\n"
 
 

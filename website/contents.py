@@ -45,7 +45,7 @@ RESULTS = {
 }
 PROJECT = {
     "How it is built": "architecture.md",
-    "How it was decided": "decisions",
+    "Design decisions": "decisions",
     "Contributing": "contributing.md",
     "Changes": "changelog.md",
 }
@@ -80,11 +80,11 @@ def navigation(docs: Path, reference: list[dict[str, str]], outside: Collection[
 
     def families() -> Iterator[dict[str, Any]]:
         for family, (page, names) in FAMILIES.items():
-            about = list(there({"All of them": page})) if page and page not in GUIDES.values() else []
+            about = list(there({"Overview": page})) if page and page not in GUIDES.values() else []
             yield {family: [*about, *({name: f"learners/{name}.md"} for name in names if name in LEARNERS)]}
 
     sections = {
-        "Start": [{"thalweg": "index.md"}, *there(START)],
+        "Start": [{"Home": "index.md"}, *there(START)],
         "Guides": list(there(GUIDES)),
         "Learners": ["learners/index.md", *families()],
         "Results": [*there(RESULTS), {"Experiments": [page for page in outside if page.startswith("experiments/")]}],

@@ -67,15 +67,15 @@ def command(name: str) -> str:
 
 
 def measured(name: str, docs: Path) -> str:
-    """What was measured with the learner as it comes."""
+    """What was measured with the default parameters."""
     found = costs(docs)
     got = found.get("learners", {}).get(name)
     if got is None:
         return ""
     return (
-        f"**Measured**: {rate(got['rows_per_second'])} rows a second, predicted and learned, and {size(got['bytes'])} "
-        f"of state after {got['rows']:,} rows, with the parameters above ({got['what']}; one core, CPU time, "
-        f"{found['date']}; `benchmarks/costs.py`)."
+        f"**Measured**: {rate(got['rows_per_second'])} rows per second, predicted and learned, and "
+        f"{size(got['bytes'])} of state after {got['rows']:,} rows, with the parameters above ({got['what']}; one core, "
+        f"CPU time, {found['date']}; `benchmarks/costs.py`)."
     )
 
 
@@ -83,32 +83,29 @@ def read_on(name: str, docs: Path) -> str:
     """The page about the family, and the other members."""
     family = family_of(name)
     about = FAMILIES[family][0]
-    first = f"[{family}, all of them]({family_link(family)})" if about and (docs / about).exists() else family
+    first = f"[{family}: overview]({family_link(family)})" if about and (docs / about).exists() else family
     others = [f"[{other}]({other}.md)" for other in FAMILIES[family][1] if other != name and other in LEARNERS]
-    return (
-        f"{first}: {', '.join(others)}. [Every learner](index.md)."
-        if others
-        else f"{first}. [Every learner](index.md)."
-    )
+    related = f" Related learners: {', '.join(others)}." if others else ""
+    return f"{first}.{related} [All learners](index.md)."
 
 
 def index(written: str, docs: Path) -> str:
     """The page about all learners: a table for each family behind the hand-written part."""
     found, tables = costs(docs), []
     for family, (about, names) in FAMILIES.items():
-        link = f" [{family}, all of them]({family_link(family)})." if about and (docs / about).exists() else ""
+        link = f" [{family}: overview]({family_link(family)})." if about and (docs / about).exists() else ""
         rows = [
             f"| [`{name}`]({name}.md) | {LEARNERS[name].line} | {_yes(LEARNERS[name].cls.missing == 'native')} "
             f"| {_yes(LEARNERS[name].cls.sparse is True)} | {_measured_cells(found, name)} |"
             for name in names
             if name in LEARNERS
         ]
-        head = "| name | what it is | missing values | sparse rows | rows a second | state |"
+        head = "| name | what it is | missing values | sparse rows | rows per second | state |"
         tables.append(f"## {family}\n\n{link}\n\n{head}\n| --- | --- | :-: | :-: | ---: | ---: |\n" + "\n".join(rows))
     streams = sorted({got["what"] for got in found.get("learners", {}).values()})
     note = (
-        "Rows a second are predicted and learned, on one core, by CPU time, with the parameters as they come; state is "
-        f"what is kept at the end. Compare within a table: the streams differ ({'; '.join(streams)})."
+        "Rows per second are predicted and learned, on one core, by CPU time, with the default parameters; state is the "
+        f"size of the model at the end. Compare within a table only: the streams differ ({'; '.join(streams)})."
     )
     return "\n\n".join([written.strip(), note if streams else "", *tables]) + "\n"
 

@@ -19,19 +19,19 @@ TITLES = {
     "balls": "Balls",
     "tensors": "Tensors",
     "subspaces": "Images",
-    "chunks": "Ensembles of chunks",
+    "chunks": "Chunk ensembles",
     "baselines": "Baselines",
     "active": "Labels on a budget",
     "detectors": "Drift detectors",
     "projections": "Projections",
     "streams": "Streams and data",
-    "rules": "Index of rules",
+    "rules": "Rule indexes",
     "frozen": "Frozen forests",
     "serve": "Serving",
     "keeping": "Saving and loading",
     "show": "Pictures and tables",
     "checks": "Contract checks",
-    "registry": "Names of your own",
+    "registry": "Registering names",
 }
 """The pages, in the order of the navigation; a room that is not here comes last, by its own name."""
 SHARED = {

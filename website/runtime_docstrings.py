@@ -6,9 +6,18 @@ docstring are made from them when the class is. The sources alone do not show ei
 
 import importlib
 import inspect
+import re
 from typing import Any
 
 from griffe import Class, Docstring, Extension, Function, Parameter, ParameterKind, Parameters
+
+CHOICES = re.compile(r"^(\w+ : )\{(.+?)\}", re.MULTILINE)
+"""The values of a parameter as numpydoc writes them. Griffe would show the first one as the default, whatever it is."""
+
+
+def described(doc: str) -> str:
+    """The docstring with its choices in words, so that the stated default is shown."""
+    return CHOICES.sub(r"\1one of \2", inspect.cleandoc(doc))
 
 
 class RuntimeDocstrings(Extension):
@@ -23,7 +32,7 @@ class RuntimeDocstrings(Extension):
             found = getattr(found, name, None)
         if not getattr(found, "_fields", None) or "__init__" in cls.members or not isinstance(found, type):
             return
-        cls.docstring = Docstring(inspect.cleandoc(found.__doc__ or ""), parent=cls, parser="numpy")
+        cls.docstring = Docstring(described(found.__doc__ or ""), parent=cls, parser="numpy")
         cls.set_member("__init__", self._constructor(found))
         for name in set(found._fields) & set(cls.members):
             cls.del_member(name)
