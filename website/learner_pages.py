@@ -6,11 +6,16 @@ import re
 from pathlib import Path
 from typing import Any
 
+import reference_pages
 from contents import FAMILIES, family_of
 from thalweg.registry import LEARNERS, Entry
 
 HEADINGS = ("Idea", "When to use it", "Cost", "Known differences")
 """What a hand-written part has, in this order."""
+SHARED = (
+    "`partial_fit`, `predict`, `test_then_train` and the other methods that all learners share are described under "
+    "[`Classifier`](../reference/core.md)."
+)
 
 
 def page(name: str, written: str, docs: Path) -> str:
@@ -21,7 +26,7 @@ def page(name: str, written: str, docs: Path) -> str:
         "Idea": parts["Idea"],
         "When to use it": parts["When to use it"],
         "Try it": f"```console\n{command(name)}\n```",
-        "The class": f"::: {entry.cls.__module__}.{entry.cls.__name__}\n    options:\n      heading_level: 3",
+        "The class": f"{reference_pages.entry(entry.cls, level=3)}\n\n{SHARED}",
         "Cost": f"{parts['Cost']}\n\n{measured(name, docs)}",
         "Known differences": parts["Known differences"],
         "See also": read_on(name, docs),

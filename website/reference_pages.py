@@ -1,6 +1,9 @@
 """The reference: every public name, a page for each room of the package. mkdocstrings writes the entries."""
 
+import inspect
+import pydoc
 from functools import cache
+from typing import Any
 
 import thalweg
 from thalweg.registry import LEARNERS
@@ -76,8 +79,30 @@ def title(group: str) -> str:
 def page(group: str) -> str:
     """The public names of a room, and what they inherit."""
     homes = [home(name) for name in groups()[group]]
-    entries = [f"::: {path}" for path in [*(path for path in SHARED.get(group, ()) if path not in homes), *homes]]
-    return "\n\n".join([f"# {title(group)}", *entries]) + "\n"
+    shared = [entry(pydoc.locate(path)) for path in SHARED.get(group, ()) if path not in homes]
+    entries = [entry(getattr(thalweg, name)) for name in groups()[group]]
+    return "\n\n".join([f"# {title(group)}", *shared, *entries]) + "\n"
+
+
+def entry(thing: Any, level: int = 2) -> str:
+    """What mkdocstrings is asked for: a class or function, with what a class inherits and no other page describes."""
+    members = f"\n      inherited_members: {inherited(thing)}" if isinstance(thing, type) and inherited(thing) else ""
+    options = f"      heading_level: {level}{members}"
+    return f"::: {thing.__module__}.{thing.__name__}\n    options:\n{options}"
+
+
+def inherited(cls: type) -> list[str]:
+    """Public methods and properties from classes that have no entry in the reference."""
+    described = {path for paths in SHARED.values() for path in paths} | {home(name) for name in PUBLIC}
+    bases = [base for base in cls.__mro__[1:] if base.__module__.startswith("thalweg.")]
+    verbs = {name for base in bases if f"{base.__module__}.{base.__name__}" in described for name in dir(base)}
+    found = {
+        name: None
+        for base in bases
+        for name, member in vars(base).items()
+        if not name.startswith("_") and (inspect.isfunction(member) or isinstance(member, property))
+    }
+    return [name for name in found if name not in verbs and name not in vars(cls)]
 
 
 def index(written: str) -> str:
