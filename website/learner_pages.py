@@ -79,8 +79,8 @@ def measured(name: str, docs: Path) -> str:
         return ""
     return (
         f"**Measured**: {rate(got['rows_per_second'])} rows per second, predicted and learned, and "
-        f"{size(got['bytes'])} of state after {got['rows']:,} rows, with the parameters above ({got['what']}; one core, "
-        f"CPU time, {found['date']}; `benchmarks/costs.py`)."
+        f"{size(got['bytes'])} of state after {got['rows']:,} rows, with the parameters above ({got['what']}; one "
+        f"core, CPU time, {found['date']}; `benchmarks/costs.py`)."
     )
 
 
@@ -109,8 +109,8 @@ def index(written: str, docs: Path) -> str:
         tables.append(f"## {family}\n\n{link}\n\n{head}\n| --- | --- | :-: | :-: | ---: | ---: |\n" + "\n".join(rows))
     streams = sorted({got["what"] for got in found.get("learners", {}).values()})
     note = (
-        "Rows per second are predicted and learned, on one core, by CPU time, with the default parameters; state is the "
-        f"size of the model at the end. Compare within a table only: the streams differ ({'; '.join(streams)})."
+        "Rows per second are predicted and learned, on one core, by CPU time, with the default parameters; state is "
+        f"the size of the model at the end. Compare within a table only: the streams differ ({'; '.join(streams)})."
     )
     return "\n\n".join([written.strip(), note if streams else "", *tables]) + "\n"
 
