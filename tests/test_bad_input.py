@@ -1106,8 +1106,8 @@ def test_checkpoints_of_something_else(tmp_path: Path) -> None:
     def resumed(path: Path, **options: Any) -> Callable[[], Any]:
         return lambda: prequential(stream, learner, checkpoint=path, resume=True, **{"limit": 300} | options)
 
-    refused(resumed(run, window=5), "^checkpoint was made with window=1000, it cannot go on with 5", stream, learner)
-    refused(resumed(run, delay=5), "^checkpoint was made with delay=0, it cannot go on with 5", stream, learner)
+    refused(resumed(run, window=5), "^checkpoint was made with window=1000, it cannot continue with 5", stream, learner)
+    refused(resumed(run, delay=5), "^checkpoint was made with delay=0, it cannot continue with 5", stream, learner)
     for size in [*range(0, len(data), 4096), 1, 9, len(data) - 1]:
         other.write_bytes(data[:size])
         refused(resumed(other), "is not a file of arrays that this thalweg can read", stream, learner)
@@ -1209,7 +1209,7 @@ def test_a_file_from_the_future(tmp_path: Path, snapshot: bytes) -> None:
 @pytest.mark.parametrize(
     ("header", "sentence"),
     table({"the header is empty": ({}, "it lacks 'class'"),
-           "the class is unknown": ({"class": "thalweg.trees:Oak", "params": {}}, "'Oak' is no class of this library"),
+           "an unknown class": ({"class": "thalweg.trees:Oak", "params": {}}, "'Oak' is not a class of this library"),
            "the class is someone else's": ({"class": "os:system", "params": {}}, "it holds a system from 'os'"),
            "a parameter is unknown": ({"class": "thalweg:ADWIN", "params": {"mood": 1}}, "mood"),
            "a parameter is out of range": ({"class": "thalweg:ADWIN", "params": {"delta": 7}}, "delta must lie in"),

@@ -167,7 +167,7 @@ def test_a_budget_of_seconds_leaves_a_checkpoint(tmp_path):
 @pytest.mark.parametrize(
     ("learner", "options", "words"),
     [
-        (Moving(step=0.5), {}, "params=.*0.3.*cannot go on with .*0.5"),
+        (Moving(step=0.5), {}, "params=.*0.3.*cannot continue with .*0.5"),
         (Moving(), {"every": 50}, "every=100"),
         (Moving(), {"window": 50}, "window=1000"),
         (Moving(), {"delay": 3}, "delay=0"),

@@ -102,7 +102,7 @@ def test_parts_of_tensor_learners_load(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["compare", "Trainer", "Chunk", "load", "run"])
 def test_a_snapshot_can_name_nothing_else(name: str) -> None:
-    with pytest.raises(ValueError, match="is no class of this library"):
+    with pytest.raises(ValueError, match="is not a class of this library"):
         registry.find_class(name)
 
 

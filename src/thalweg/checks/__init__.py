@@ -80,7 +80,7 @@ def check_stream(make: Callable[[], Stream], *, skip: Collection[str] = ()) -> N
 
 def _check_all(checks: list[Check], make: Callable[[], Any], skip: Collection[str]) -> None:
     if not callable(make):
-        raise TypeError(f"make must be a class, or a function that makes an object anew each time, got {make!r:.80}")
+        raise TypeError(f"make must be a class, or a function that makes a new object each time, got {make!r:.80}")
     names = {check.__name__: check for check in checks}
     for name in skip:
         if name not in names:

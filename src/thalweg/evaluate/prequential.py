@@ -152,7 +152,7 @@ def prequential(
             if checkpoint is not None and not run.busy:
                 run.save(checkpoint)
                 stop.add_note(
-                    f"saved after {run.rows:,} rows in {os.fspath(checkpoint)}: resume=True goes on from there"
+                    f"saved after {run.rows:,} rows in {os.fspath(checkpoint)}: resume=True continues from there"
                 )
             _attach(stop, run, "interrupt")
             raise

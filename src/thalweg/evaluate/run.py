@@ -328,7 +328,7 @@ class Run:
         for key, value in self._header().items():
             if header.get(key) != value:
                 was, now = shown(header.get(key), 120), shown(value, 120)
-                raise ValueError(f"checkpoint was made with {key}={was}, it cannot go on with {now}")
+                raise ValueError(f"checkpoint was made with {key}={was}, it cannot continue with {now}")
         arrays = {name: array.copy() for name, array in mapped.items()}
         before = self.learner.state(), self.stream.state()
         try:

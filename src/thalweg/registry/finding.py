@@ -162,7 +162,7 @@ def make_part(argument: str, text: str, table: Mapping[str, Entry], example: str
     except ValueError as error:
         raise ValueError(f"{argument} must read like {example}: {error}") from None
     if name not in table:
-        raise ValueError(f"{argument} must be one of {', '.join(table)}, or such an object, got {shown(text)}")
+        raise ValueError(f"{argument} must be one of {', '.join(table)}, or an object, got {shown(text)}")
     try:
         return table[name].make(**given | own)
     except (TypeError, ValueError) as error:
@@ -186,7 +186,7 @@ def find_class(name: str, module: str = "thalweg") -> type:
 
     if module.partition(".")[0] == "thalweg":
         entries: Iterable[Entry] = (Entry(home) for known, home in public().items() if known == name)
-        who = f"{shown(name)} is no class of this library"
+        who = f"{shown(name)} is not a class of this library"
     else:
         rest = (entry for table in _CLASSES for key, entry in table.items() if key not in table.own)
         entries = (entry for entry in rest if entry.home == f"{module}:{name}")

@@ -71,7 +71,7 @@ class IterableStream(Source):
 
     def _start(self) -> None:
         if self._once:
-            raise ValueError("an iterable that comes once cannot go back: pass a list, or make the stream anew")
+            raise ValueError("an iterable that is read only once cannot go back: pass a list, or create a new stream")
         self._pairs = iter(self.records)
         self._records = Records(self._begin_schema, "records")
 

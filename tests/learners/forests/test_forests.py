@@ -474,7 +474,7 @@ def test_how_many_features_a_leaf_watches(subspace, wanted):
         (OnlineBagging, {"grace_period": 0}, r"grace_period must lie in \(0, ∞\), got 0"),
         (OnlineBagging, {"leaf": "nb"}, "leaf must be one of 'majority', 'bayes', 'adaptive', got 'nb'"),
         (OnlineBagging, {"criterion": "mse"}, "criterion must be one of 'gain', 'gini', got 'mse'"),
-        (OnlineBagging, {"drift": "cusum"}, "drift must be one of adwin, ddm, .*, or such an object, got 'cusum'"),
+        (OnlineBagging, {"drift": "cusum"}, "drift must be one of adwin, ddm, .*, or an object, got 'cusum'"),
         (OnlineBagging, {"drift": 3}, "drift must be a detector or its name, got 3"),
         (OnlineBagging, {"drift": ADWIN}, "drift must be a detector or its name, got <class "),
         (OnlineBagging, {"drift": np.zeros(2)}, "drift must be a detector or its name, got array"),

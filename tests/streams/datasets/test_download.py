@@ -144,7 +144,7 @@ def test_what_breaks_off_is_resumed_at_once(server: Server) -> None:
 
 def test_what_breaks_off_too_often_is_resumed_the_next_time(server: Server) -> None:
     server.cut = [10_000, 10_000, 10_000, 10_000]
-    with pytest.raises(DownloadError, match=rf"{FILE} broke off after 40,000 of {N:,} bytes: ask again to go on"):
+    with pytest.raises(DownloadError, match=rf"{FILE} broke off after 40,000 of {N:,} bytes: ask again to resume"):
         get_dataset(NAME)
     (part,) = parts()
     assert part.read_bytes() == ARFF[:40_000]
@@ -170,7 +170,7 @@ def test_a_server_that_cannot_resume_begins_anew(server: Server) -> None:
 
 def test_a_server_that_resumes_elsewhere(server: Server) -> None:
     server.cut, server.shift = [60_000], -10
-    with pytest.raises(DownloadError, match="sent another part than the one asked for: ask again to begin anew$"):
+    with pytest.raises(DownloadError, match="sent a different part than requested: ask again to start over$"):
         get_dataset(NAME)
     assert left() == []
     assert get_dataset(NAME).read_bytes() == ARFF
@@ -200,7 +200,7 @@ def test_a_part_that_is_whole_or_longer(server: Server) -> None:
 def test_a_server_that_stalls(server: Server) -> None:
     server.stall = True
     begun = time.monotonic()
-    with pytest.raises(DownloadError, match=f"{FILE} stopped coming: ask again to go on from there"):
+    with pytest.raises(DownloadError, match=f"{FILE} stopped sending: ask again to resume"):
         get_dataset(NAME, timeout=0.1)
     assert time.monotonic() - begun < 5
     assert parts()[0].stat().st_size > N / 2

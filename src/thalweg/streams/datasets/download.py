@@ -206,10 +206,10 @@ def _received(answer: http.client.HTTPResponse, url: str) -> bytes:
     try:
         return answer.read1(_BLOCK)
     except TimeoutError:
-        raise _BrokenOffError(f"{url} stopped coming: ask again to go on from there") from None
+        raise _BrokenOffError(f"{url} stopped sending: ask again to resume") from None
     except (OSError, http.client.HTTPException) as error:
         why = f"{type(error).__name__}: {error}"
-        raise _BrokenOffError(f"{url} broke off ({why}): ask again to go on from there") from None
+        raise _BrokenOffError(f"{url} broke off ({why}): ask again to resume") from None
 
 
 def _receive(url: str, file: IO[bytes], timeout: float, on_progress: Watch | None) -> None:
@@ -230,7 +230,7 @@ def _write(url: str, file: IO[bytes], start: int, answer: http.client.HTTPRespon
         file.truncate(0)
         start = 0
         if answer.status == 206:
-            raise _BrokenOffError(f"{url} sent another part than the one asked for: ask again to begin anew")
+            raise _BrokenOffError(f"{url} sent a different part than requested: ask again to start over")
     length = answer.headers.get("Content-Length", "")
     total = start + int(length) if length.isdigit() else None
     path = Path(file.name)
@@ -248,7 +248,7 @@ def _write(url: str, file: IO[bytes], start: int, answer: http.client.HTTPRespon
     with _disk(path):
         file.flush()
     if total is not None and done < total:
-        raise _BrokenOffError(f"{url} broke off after {done:,} of {total:,} bytes: ask again to go on from there")
+        raise _BrokenOffError(f"{url} broke off after {done:,} of {total:,} bytes: ask again to resume")
 
 
 def _names(given: Any) -> list[str]:
