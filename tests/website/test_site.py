@@ -1,5 +1,6 @@
 """The documentation: a page for each learner, nothing undescribed, and a site that builds without a warning."""
 
+import importlib
 import importlib.util
 import inspect
 import os
@@ -81,6 +82,22 @@ def test_every_public_name_is_in_the_reference() -> None:
         missing = [name for name in names if f"::: {reference_pages.home(name)}\n" not in text]
         assert missing == [], group
         assert group in reference_pages.TITLES, f"{group} needs a title in TITLES"
+
+
+def test_a_class_is_described_with_what_its_family_gives_it() -> None:
+    """Methods of a base class without an entry of its own; those of ``Classifier`` are described once."""
+    found = reference_pages.inherited(thalweg.AdaptiveRandomForest)
+    assert {"explain_one", "importances", "members", "replacements"} <= set(found)
+    assert not {"partial_fit", "predict", "get_params", "size"} & set(found)
+    assert "get_params" in reference_pages.inherited(thalweg.Classifier)
+    assert "inherited_members" not in reference_pages.entry(thalweg.prequential)
+
+
+def test_the_stated_default_of_a_choice_is_shown() -> None:
+    pytest.importorskip("griffe")
+    described = importlib.import_module("runtime_docstrings").described
+    doc = 'Do it.\n\nParameters\n----------\nleaf : {"majority", "adaptive"}, default "adaptive"\n    How.'
+    assert 'leaf : one of "majority", "adaptive", default "adaptive"' in described(doc)
 
 
 @pytest.fixture(scope="module")
