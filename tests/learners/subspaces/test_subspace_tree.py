@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from thalweg import SimTensor, SubspaceForest, SubspaceTree
-from thalweg.learners.subspaces.elders import Elder, rename, symmetries
-from thalweg.learners.subspaces.front import Front
+from thalweg.learners.subspaces.past_model import PastModel, rename, symmetries
 from thalweg.learners.subspaces.patches import PatchFeatures
+from thalweg.learners.subspaces.reduction import Reduction
 from thalweg.learners.subspaces.subspaces import ClassSubspaces
 
 
@@ -54,12 +54,12 @@ def test_on_pixels_alone_it_learns_too(digits):
 
 
 def small(cls=SubspaceTree, **params):
-    return cls(**{"warmup": 60, "dimension": 20, "rank": 8, "grace_period": 20} | params)
+    return cls(**{"warmup": 60, "p": 20, "rank": 8, "grace_period": 20} | params)
 
 
 @pytest.mark.parametrize("cls", [SubspaceTree, SubspaceForest])
 def test_chunks_and_states_change_no_bit(digits, cls):
-    """Through the first rows, three fronts, a drift, old knowledge taken up again, and trees begun twice."""
+    """Through the first rows, three reductions, a drift, old knowledge taken up again, and trees begun twice."""
     X, y = drifting(digits, "rotate", 500)
     X, y = X[:900], y[:900]
     make = partial(small, cls, **({"size": 3} if cls is SubspaceForest else {}))
@@ -107,9 +107,9 @@ def test_a_false_alarm_brings_old_knowledge_back(digits):
     learner = small()
     learner.partial_fit(X[:600], y[:600])
     learner._start_anew(len(learner.classes_))
-    before = learner._elder.spaces.weights.sum()
+    before = learner._past.spaces.weights.sum()
     learner.partial_fit(X[600:700], y[600:700])
-    assert learner._elder is None
+    assert learner._past is None
     assert learner._spaces.weights.sum() > before
 
 
@@ -149,35 +149,32 @@ def test_state_stays_bounded(digits):
 
 def known(digits):
     X, y = digits[0].reshape(-1, 64), digits[1].astype(np.int64)
-    front, spaces = Front((8, 8), PatchFeatures(), 60), ClassSubspaces()
-    front.fit(X[:300])
-    Z = np.empty((1000, front.dimension))
-    front.map(X, np.arange(1000), Z)
-    spaces.learn(Z, y[:1000])
-    return Elder(front, spaces, (8, 8)), X[1000:1100], y[1000:1100]
+    reduction, spaces = Reduction((8, 8), PatchFeatures(), 60), ClassSubspaces()
+    reduction.fit(X[:300])
+    spaces.learn(reduction.values(X[:1000]), y[:1000])
+    return PastModel(reduction, spaces, (8, 8)), X[1000:1100], y[1000:1100]
 
 
 @pytest.mark.parametrize("way", [0, 3, 9, 14])
 def test_finds_the_view_and_the_names(digits, way):
-    elder, X, y = known(digits)
+    past, X, y = known(digits)
     turn, sign = symmetries((8, 8))[way]
     back = np.argsort(turn)
-    verdict = elder.consider(sign * X[:, back], (y + 3) % 10)
-    assert np.array_equal(verdict.turn, turn)
-    assert verdict.sign == sign
-    assert verdict.renamed.tolist() == [(k + 3) % 10 for k in range(10)]
-    assert verdict.accuracy > 0.85
+    match = past.match(sign * X[:, back], (y + 3) % 10)
+    assert np.array_equal(match.turn, turn)
+    assert match.sign == sign
+    assert match.renamed.tolist() == [(k + 3) % 10 for k in range(10)]
+    assert match.accuracy > 0.85
 
 
 def test_views_of_views(digits):
-    elder, X, _ = known(digits)
-    front, plain = elder.front.copy(), np.empty((2, 100, elder.front.dimension))
+    past, X, _ = known(digits)
+    reduction = past.reduction.copy()
     (a, _), (b, _) = symmetries((8, 8))[3], symmetries((8, 8))[5]
-    front.map(X, np.arange(100), plain[0])
-    front.see(a, -1.0)
-    front.see(b, -1.0)
-    front.map(X[:, np.argsort(a)][:, np.argsort(b)], np.arange(100), plain[1])
-    assert plain[0].tobytes() == plain[1].tobytes()
+    before = reduction.values(X)
+    reduction.see(a, -1.0)
+    reduction.see(b, -1.0)
+    assert reduction.values(X[:, np.argsort(a)][:, np.argsort(b)]).tobytes() == before.tobytes()
 
 
 def test_every_class_gets_a_name_of_its_own():
@@ -190,7 +187,7 @@ def test_every_class_gets_a_name_of_its_own():
 
 @pytest.mark.parametrize(("params", "sentence"), [
     ({"patches": "yes"}, "patches must be"),
-    ({"dimension": 0}, "dimension must lie in"),
+    ({"p": 0}, "p must lie in"),
     ({"warmup": 7}, "warmup must lie in"),
     ({"shape": (0,)}, "shape must be"),
     ({"drift": "clairvoyance"}, "drift must"),
@@ -201,6 +198,11 @@ def test_refuses_parameters(params, sentence):
         SubspaceTree(**params)
     with pytest.raises((ValueError, TypeError), match="size must"):
         SubspaceForest(size=0)
+
+
+def test_the_old_word_for_p_still_works():
+    with pytest.warns(DeprecationWarning, match="'dimension' of SubspaceTree is now called 'p'"):
+        assert SubspaceTree(dimension=20).p == 20
 
 
 def test_refuses_tensors(digits):
@@ -241,7 +243,7 @@ def test_features_may_join_a_vector_also_after_a_drift():
     y = (X[:, 0] > 0).astype(int)
     y[400:] = 1 - y[400:]
     learner, at = small(shape=(-1,), warmup=40), 0
-    while at < 390 or learner._elder is None:
+    while at < 390 or learner._past is None:
         learner.learn_one(dict(zip("abc", X[at].tolist(), strict=False)), int(y[at]))
         at += 1
     for row, label in zip(X[at:].tolist(), y[at:].tolist(), strict=True):

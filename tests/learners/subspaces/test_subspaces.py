@@ -80,9 +80,9 @@ def test_adopts_only_what_fits():
     spaces.learn(Z, y)
     other.adopt(spaces.tables())
     assert other.residuals(Z).tobytes() == spaces.residuals(Z).tobytes()
-    with pytest.raises(ValueError, match="'bases' has another type or shape"):
+    with pytest.raises(ValueError, match="'bases' has another shape"):
         ClassSubspaces(rank=2).adopt(spaces.tables())
-    with pytest.raises(ValueError, match="'counts' holds what no subspaces could"):
+    with pytest.raises(ValueError, match="'counts' holds what no learner could"):
         other.adopt(spaces.tables() | {"counts": -1.0 - spaces.tables()["counts"]})
 
 

@@ -5,10 +5,11 @@ from typing import Any, Self, final
 import numpy as np
 from numpy.typing import NDArray
 
-from thalweg.core import params
-from thalweg.core.fields import Parametrised
+from thalweg.core.fields import Parametrised, whole
 from thalweg.core.params import shown
 from thalweg.core.protocols import State
+from thalweg.core.tables import sound
+from thalweg.jit.compile import plain
 from thalweg.learners.subspaces import patches_jit as jit
 from thalweg.tensors.forms import Floats, Ints, tensors_in
 
@@ -17,7 +18,6 @@ LEAST_SIDE = 8
 MOST_CHANNELS = 16
 SAMPLED = 20_000
 """Patches that the filters are learnt from, at most."""
-_TABLES = ("modes", "colours", "filters", "gains", "cuts", "floor")
 
 
 def has_patches(shape: tuple[int, ...]) -> bool:
@@ -35,9 +35,6 @@ class PatchFeatures(Parametrised):
     are separable: an image takes about a tenth of the multiplications of a general convolution.
     Then the positive and the negative part of each response are averaged over cells.
 
-    patch: side of a patch; None: 6, in images under 16 pixels 3. filters: how many; None: 64 for patches with channels,
-    else 16, and 8 for patches under 6. cells: along each side of the image. seed: of the patches that are looked at.
-
     What an image gives does not depend on the chunk it comes in, to the last bit.
 
     >>> from sklearn.datasets import load_digits
@@ -47,20 +44,21 @@ class PatchFeatures(Parametrised):
     (5, 256)
     """
 
-    __slots__ = ("_shape", "_tables", "cells", "filters", "patch", "seed")
+    patch: int | None = whole(
+        default=None, doc="Side of a patch; None: 6, in images under 16 pixels 3.", least=2, most=32
+    )
+    filters: int | None = whole(
+        default=None,
+        doc="How many; None: 64 for patches with channels, else 16, and 8 for patches under 6.",
+        least=1,
+        most=1000,
+    )
+    cells: int = whole(default=4, doc="Along each side of the image.", least=1, most=32)
+    seed: int = whole(default=1, doc="Of the patches that are looked at.", least=0)
 
-    def __init__(
-        self, *, patch: int | None = None, filters: int | None = None, cells: int = 4, seed: int = 1
-    ) -> None:  # fmt: skip
-        if patch is not None:
-            params.whole("patch", patch, least=2, most=32)
-        if filters is not None:
-            params.whole("filters", filters, least=1, most=1000)
-        params.whole("cells", cells, least=1, most=32)
-        params.whole("seed", seed, least=0)
-        self.patch, self.filters, self.cells, self.seed = patch, filters, cells, seed
-        self._shape: tuple[int, ...] | None = None
-        self._tables: State = {}
+    def _prepare(self) -> None:
+        self._shape: tuple[int, ...] = ()
+        self._bank: jit.Filters | None = None
 
     def fit(self, images: Any) -> Self:
         """Learn the filters from these images: (n, height, width) or (n, height, width, channels)."""
@@ -72,7 +70,8 @@ class PatchFeatures(Parametrised):
 
     def transform(self, images: Any) -> Floats:
         """Give each image's pooled responses."""
-        X = np.asarray(tensors_in(images, name="images", shape=self._given_shape()), dtype=np.float64)
+        self._known()
+        X = np.asarray(tensors_in(images, name="images", shape=self._shape), dtype=np.float64)
         return self.respond(np.ascontiguousarray(X).reshape(len(X), -1), np.arange(len(X)))
 
     # -- for learners: images as rows ---------------------------------------------------------------------------------
@@ -110,57 +109,52 @@ class PatchFeatures(Parametrised):
         gains[:, 0] = 1.0 / np.sqrt(power.reshape(-1)[best] + _SOFTENING)
         gains[:, 1] = np.prod([U[mode].sum(axis=1)[filters[:, mode]] for mode in range(3)], axis=0)
         ends = [np.arange(self.cells + 1) * (size - side + 1) // self.cells for size in (height, width)]
-        self._tables = {
-            "modes": np.stack(U[:2]), "colours": U[2], "filters": filters, "gains": gains,
-            "cuts": np.array(ends, dtype=np.int64), "floor": np.array([floor]),
-        }  # fmt: skip
+        cuts = np.array(ends, dtype=np.int64)
+        self._bank = jit.Filters(np.stack(U[:2]), U[2], filters, gains, cuts, np.array([floor]))
         self._shape = shape
         return self
 
     def respond(self, X: Floats, which: Ints) -> Floats:
         """Give the pooled responses of the images in these rows of X."""
-        height, width = self._given_shape()[:2]
-        tables = [self._tables[name] for name in _TABLES]
+        bank, (height, width) = self._known(), self._shape[:2]
         out = np.empty((len(which), self.width))
-        routine: Any = jit.respond
-        routine(X, which, height, width, *tables, out)
+        jit.respond(plain(bank), X, which, height, width, out)
         return out
 
     @property
     def width(self) -> int:
         """How many values an image gives."""
-        return 2 * self.cells**2 * len(self._tables["filters"])
+        return 2 * self.cells**2 * len(self._known().filters)
 
     def tables(self) -> State:
         """Give the filters, not copied; nothing before they are learnt."""
-        return dict(self._tables)
+        return {} if self._bank is None else self._bank._asdict()
 
     def adopt(self, tables: State, shape: tuple[int, ...]) -> None:
         """Continue from what ``tables`` gave, for images of this shape."""
         side, height, width, channels = self.shape_for(shape)
-        own = {name: tables[name] for name in _TABLES}
-        F = len(own["filters"])
-        shapes = ((2, side, side), (channels, channels), (F, 3), (F, 2), (2, self.cells + 1), (1,))
-        for (name, table), wanted in zip(own.items(), shapes, strict=True):
-            kind = np.int64 if name in ("filters", "cuts") else np.float64
-            if table.shape != wanted or table.dtype != kind or not table.flags.c_contiguous:
-                raise ValueError(f"its table {name!r} has another type or shape")
-            if not np.isfinite(table).all():
-                raise ValueError(f"its table {name!r} holds what no filters could")
+        F = len(tables["filters"])
+        bank = jit.Filters(
+            modes=sound(tables, "modes", (2, side, side)),
+            colours=sound(tables, "colours", (channels, channels)),
+            filters=sound(tables, "filters", (F, 3), np.int64, least=0),
+            gains=sound(tables, "gains", (F, 2)),
+            cuts=sound(tables, "cuts", (2, self.cells + 1), np.int64),
+            floor=sound(tables, "floor", (1,)),
+        )
         ends = np.array([height - side + 1, width - side + 1])
-        cuts, filters = own["cuts"], own["filters"]
-        if cuts[:, 0].any() or (np.diff(cuts) < 1).any() or (cuts[:, -1] != ends).any():
+        if bank.cuts[:, 0].any() or (np.diff(bank.cuts) < 1).any() or (bank.cuts[:, -1] != ends).any():
             raise ValueError("its table 'cuts' holds what no filters could")
-        if (filters < 0).any() or (filters >= [side, side, channels]).any() or own["floor"][0] <= 0.0:
+        if (bank.filters >= [side, side, channels]).any() or bank.floor[0] <= 0.0:
             raise ValueError("its table 'filters' holds what no filters could")
-        self._tables, self._shape = own, shape
+        self._bank, self._shape = bank, shape
 
     # -- inside -------------------------------------------------------------------------------------------------------
 
-    def _given_shape(self) -> tuple[int, ...]:
-        if self._shape is None:
+    def _known(self) -> jit.Filters:
+        if self._bank is None:
             raise ValueError("filters are not known yet: call fit with some images first")
-        return self._shape
+        return self._bank
 
     def _sample(self, images: Floats, side: int) -> Floats:
         """Take patches by chance, as many from each image."""

@@ -1,4 +1,4 @@
-"""Responses of separable patch filters, rectified and pooled on cells, one image after another.
+"""Responses of separable patch filters, rectified and pooled on cells, one image after another; rows in directions.
 
 A patch has s x s x C values: rows a, columns b, channels k. A filter is the product of a direction of each mode (a
 column of the HOSVD's U1, U2, U3), so an image is first mixed over channels, then over rows, then over columns, and the
@@ -17,6 +17,7 @@ An answer holds for each cell and each filter the mean of the positive and of th
 """
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,12 +31,21 @@ LARGEST = 1e100
 """Pixels beyond are cut, so that squares stay finite."""
 
 
+class Filters(NamedTuple):
+    """The tables above; from Python they come as a plain tuple (see ``plain``)."""
+
+    modes: Floats
+    colours: Floats
+    filters: Ints
+    gains: Floats
+    cuts: Ints
+    floor: Floats
+
+
 @compiled
-def respond(
-    X: Floats, which: Ints, height: int, width: int, modes: Floats, colours: Floats, filters: Ints, gains: Floats,
-    cuts: Ints, floor: Floats, out: Floats,
-) -> None:  # fmt: skip
+def respond(bank: Filters, X: Floats, which: Ints, height: int, width: int, out: Floats) -> None:
     """Write the pooled responses of image X[which[j]] to out[j]."""
+    modes, colours, filters, gains, cuts, floor = bank
     C, s, F, G = len(colours), modes.shape[1], len(filters), cuts.shape[1] - 1
     h, w = height - s + 1, width - s + 1
     planes = np.empty((C, height, width))
@@ -141,3 +151,21 @@ def pool(plus: Floats, minus: Floats, cuts: Ints, g: int, f: int, F: int, out: F
         at = ((g * G + k) * F + f) * 2
         out[at] = up / n
         out[at + 1] = down / n
+
+
+@compiled
+def project(
+    A: Floats, which: Ints, centre: Floats, directions: Floats, most: float, places: Ints, out: Floats
+) -> None:  # fmt: skip
+    """Write row A[which[j]], less the centre, in these directions (one in each column), to out[places[j]]."""
+    Q, p = directions.shape
+    for j in range(len(which)):
+        row, given = out[places[j]], A[which[j]]
+        row[:] = 0.0
+        for i in range(Q):
+            d = min(max(given[i], -LARGEST), LARGEST) - centre[i]
+            if d != 0.0:
+                for r in range(p):
+                    row[r] += d * directions[i, r]
+        for r in range(p):
+            row[r] = min(max(row[r], -most), most)

@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thalweg.detectors.any_jit import feed
-from thalweg.jit.compile import called, compiled, inlined
+from thalweg.jit.argmax import first_greatest
+from thalweg.jit.compile import called, compiled
 from thalweg.jit.random import GAMMA, Seeds, poisson
 from thalweg.learners.subspaces.patches_jit import LARGEST
 
@@ -31,7 +32,7 @@ _SURE = 0.9
 
 
 @compiled
-def begin(
+def keep_first(
     kept: Floats, codes: Ints, weights: Floats, n: int, until: int, X: Floats, y: Ints, w: Floats, events: Ints,
     out: Floats, known: int,
 ) -> int:  # fmt: skip
@@ -85,7 +86,7 @@ def features(residuals: Floats, out: Floats) -> None:
 
 
 @compiled
-def judge(
+def answer(
     gauge: Floats, code: int, drift: Floats, rules: Floats, F: Floats, trees: Floats, y: Ints, w: Floats, events: Ints,
     out: Floats, known: int,
 ) -> int:  # fmt: skip
@@ -98,14 +99,14 @@ def judge(
         e = events[j]
         row = max(e, ~e)
         soften(F[j], gauge[SHARPNESS], known, own[SUBSPACES])
-        voices = 1
+        answers = 1
         if trees.shape[1]:
-            voices = 3
+            answers = 3
             for k in range(known):
                 own[TREES, k] = trees[j, k]
                 own[BOTH, k] = 0.5 * (own[SUBSPACES, k] + own[TREES, k])
         chosen = SUBSPACES
-        for v in range(1, voices):
+        for v in range(1, answers):
             if gauge[ERRORS + v] < gauge[ERRORS + chosen]:
                 chosen = v
         if e >= 0:
@@ -114,8 +115,8 @@ def judge(
         c, v = y[row], w[row]
         wrong = 1.0
         fade = FADING**v
-        for k in range(voices):
-            erred = 0.0 if c < known and first_most(own[k], known) == c else 1.0
+        for k in range(answers):
+            erred = 0.0 if c < known and first_greatest(own[k], known) == c else 1.0
             gauge[ERRORS + k] = fade * gauge[ERRORS + k] + (1.0 - fade) * erred
             if k == chosen:
                 wrong = erred
@@ -126,16 +127,6 @@ def judge(
         if code >= 0 and feed(code, drift, 0, wrong, rules) == 2:
             return -(j + 1)
     return len(events)
-
-
-@inlined
-def first_most(p: Floats, known: int) -> int:
-    """Give the place of the greatest, the first among equals."""
-    best = 0
-    for k in range(1, known):
-        if p[k] > p[best]:
-            best = k
-    return best
 
 
 @called

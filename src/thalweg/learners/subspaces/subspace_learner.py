@@ -1,85 +1,89 @@
 """What subspace trees and forests share: tensors to residuals, residuals to trees, a new start at a drift."""
 
 import math
-from abc import abstractmethod
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
-from thalweg.core import params
+from thalweg.core import fields, params
 from thalweg.core.classifier import Classifier, Floats, Ints
 from thalweg.core.protocols import State
 from thalweg.core.schema import Schema
+from thalweg.core.tables import sound
 from thalweg.detectors.by_name import make_detector
 from thalweg.detectors.detector import Detector
 from thalweg.jit.random import seeded
 from thalweg.learners.subspaces import subspace_jit as jit
-from thalweg.learners.subspaces.elders import Elder
-from thalweg.learners.subspaces.front import Front
+from thalweg.learners.subspaces.past_model import PastModel
 from thalweg.learners.subspaces.patches import PatchFeatures, has_patches
-from thalweg.learners.subspaces.subspaces import ClassSubspaces
-from thalweg.learners.tensors.records import Records
+from thalweg.learners.subspaces.reduction import Reduction
+from thalweg.learners.subspaces.subspaces import ClassSubspaces, SubspaceParams
+from thalweg.learners.tensors.records import Records, TensorParams
 from thalweg.learners.trees.binned import BinnedTrees
-from thalweg.tensors.forms import LARGEST_FULL, Shape, check_shape
+from thalweg.tensors.forms import LARGEST_FULL, Shape
 
 ROWS, KEPT, SAMPLED, DRIFTS, GROWN = range(5)
-"""Places in ``head``: rows learned; kept for the front; sampled for the trees; drifts; are there trees?"""
+"""Places in ``head``: rows learned; kept for the reduction; sampled for the trees; drifts; are there trees?"""
 MOST_FEATURES = 32
 """Residuals to so many classes are features of the trees."""
 ANSWERS = ("subspaces", "trees", "both")
 _FIRST_SHARPNESS = 3.0
-_TREE, _ELDER = "tree_", "elder_"
+_TREE, _PAST = "tree_", "elder_"
+"""What the names of the tables of the trees, and of the past model, begin with."""
 _BETTER = 0.03
 """By so much old knowledge must be right more often than the new to be taken up again."""
 _TABLES = ("head", "gauge", "drift", "kept", "kept_codes", "kept_weights", "sample", "sample_codes", "sample_weights",
            "typical")  # fmt: skip
 
-_first_rows: Any = jit.begin
-_judge: Any = jit.judge
-_features: Any = jit.features
-_draw: Any = jit.draw
+
+def _auto_or_flag(name: str, value: Any) -> None:
+    if not isinstance(value, str) or value != "auto":
+        params.flag(name, value)
 
 
-class SubspaceLearner(Classifier):
+class SubspaceLearner(SubspaceParams, TensorParams, Classifier):
     """Class subspaces, trees on the residuals to them, and a choice between the two; see ``SubspaceTree``."""
 
     tensors = True
     bounded = True
 
+    patches: bool | Literal["auto"] = fields.free(
+        default="auto",
+        doc="True: records are images (height, width) or (height, width, channels), looked at by patches; False: they "
+        'are not; "auto": by their shape, at least 8 x 8 with up to 16 channels.',
+        check=_auto_or_flag,
+    )
+    p: int = fields.whole(
+        default=200,
+        doc="Principal directions of the tensors that are kept, at most.",
+        least=1,
+        most=10_000,
+        old="dimension",
+    )
+    warmup: int = fields.whole(
+        default=300,
+        doc="Tensors that filters and directions are learnt from; a quarter and half of them give first versions. "
+        "Before, the nearest tensor so far answers.",
+        least=8,
+        most=100_000,
+    )
+    grace_period: float = fields.number(default=50, doc="Weight a leaf gains between two attempts to split.", above=0)
+    max_leaves: int = fields.whole(default=64, doc="Leaves of a tree, at most.", least=1, most=1_000_000)
+    drift: str | Detector | None = fields.free(
+        default="adwin",
+        doc='A detector or its name, for the errors of the answers; None or "none": no detector.',
+        check=make_detector,
+    )
+
     _own: dict[str, Any]
-    _elder: Elder | None
+    _past: PastModel | None
 
-    __slots__ = ("_detector_rules", "_elder", "_front", "_own", "_records", "_seeds", "_spaces", "_trees")
-
-    shape: Shape | None
-    patches: bool | str
-    dimension: int
-    rank: int
-    softness: float
-    window: float
-    warmup: int
-    grace_period: float
-    max_leaves: int
-    drift: str | Detector | None
-    seed: int
-
-    def _let_in(self) -> None:
-        """Refuse parameters that make no sense."""
-        check_shape(self.shape)
-        if self.patches != "auto" or not isinstance(self.patches, str):
-            params.flag("patches", self.patches)
-        params.whole("dimension", self.dimension, least=1, most=10_000)
-        self._new_spaces()
-        params.whole("warmup", self.warmup, least=8, most=100_000)
-        params.number("grace_period", self.grace_period, above=0)
-        params.whole("max_leaves", self.max_leaves, least=1, most=1_000_000)
-        make_detector("drift", self.drift)
-        params.whole("seed", self.seed, least=0)
+    __slots__ = ("_detector_rules", "_own", "_past", "_records", "_reduction", "_seeds", "_spaces", "_trees")
 
     @property
-    @abstractmethod
     def _n_trees(self) -> int:
         """How many trees there are."""
+        return 1
 
     # -- looking at it ------------------------------------------------------------------------------------------------
 
@@ -127,10 +131,10 @@ class SubspaceLearner(Classifier):
         wanted = has_patches(shape) if self.patches == "auto" else self.patches
         patches = PatchFeatures(seed=int(self.seed)) if wanted else None
         detector = make_detector("drift", self.drift)
-        self._front = Front(shape, patches, int(self.dimension))
+        self._reduction = Reduction(shape, patches, int(self.p))
         self._spaces = self._new_spaces()
         self._trees = self._new_trees()
-        self._elder = None
+        self._past = None
         self._detector_rules = (-1, np.zeros(1)) if detector is None else (detector.code, detector.rules())
         self._seeds = seeded(self.seed, self._n_trees)
 
@@ -147,22 +151,22 @@ class SubspaceLearner(Classifier):
         dense = tensors if isinstance(tensors, np.ndarray) else tensors.dense()
         rows = np.ascontiguousarray(dense.reshape(len(dense), int(np.prod(self._records.shape))))
         own, head, at, classes = self._own, self._own["head"], 0, out.shape[1]
-        if self._front.fitted:
+        if self._reduction.fitted:
             self._spaces.admit(classes)
         Z: Floats | None = None
         drifted = False
         while at < len(events):
             left = events[at:]
             mark = self._mark()
-            if not self._front.fitted:
-                n = int(_first_rows(own["kept"], own["kept_codes"], own["kept_weights"], int(head[KEPT]), mark, rows,
-                                    y, w, left, out, known))  # fmt: skip
+            if not self._reduction.fitted:
+                n = jit.keep_first(own["kept"], own["kept_codes"], own["kept_weights"], int(head[KEPT]), mark, rows, y,
+                                   w, left, out, known)  # fmt: skip
                 gone = left[:n]
                 head[KEPT] += np.count_nonzero(gone < 0)
             else:
                 if Z is None:
-                    Z = np.empty((len(rows), self._front.dimension))
-                    self._front.map(rows, np.unique(np.maximum(left, ~left)), Z)
+                    Z = np.empty((len(rows), self._reduction.p))
+                    self._reduction.map(rows, np.unique(np.maximum(left, ~left)), Z)
                 n, drifted = self._step(rows, Z, y, w, left, out, known, mark)
                 gone = left[:n]
             at += n
@@ -192,10 +196,10 @@ class SubspaceLearner(Classifier):
         events = events[: self._spaces.stretch(y, w, events, 0, most)]
         residuals = self._spaces.look(Z, events)
         F = np.empty_like(residuals)
-        _features(residuals, F)
+        jit.features(residuals, F)
         said = self._ask(F, y, w, events, known) if head[GROWN] else np.zeros((len(events), 0))
         code, rules = self._detector_rules
-        n = int(_judge(own["gauge"], code, own["drift"], rules, F, said, y, w, events, out, known))
+        n = jit.answer(own["gauge"], code, own["drift"], rules, F, said, y, w, events, out, known)
         events = events[: abs(n)]
         learned = np.flatnonzero(events < 0)
         which, more = ~events[learned], len(learned)
@@ -210,55 +214,50 @@ class SubspaceLearner(Classifier):
             head[SAMPLED] += more
         return abs(n), n < 0
 
-    # -- the front, now and before a drift -----------------------------------------------------------------------------
+    # -- what tensors are reduced to, now and before a drift ----------------------------------------------------------
 
     def _mark(self) -> int:
-        """How many rows must be kept until the front is learnt, or old knowledge is tried again."""
+        """How many rows must be kept until the reduction is learnt, or old knowledge is tried again."""
         kept, most = int(self._own["head"][KEPT]), int(self.warmup)
-        marks = (most // 2, most) if self._elder is not None else (most // 4, most // 2, most)
+        marks = (most // 2, most) if self._past is not None else (most // 4, most // 2, most)
         return next(m for m in marks if m > kept or m == most)
 
     def _pass_mark(self, mark: int, classes: int) -> None:
-        """Take up old knowledge again if it is better than the new, or else learn the front from the rows kept."""
+        """Take up old knowledge again if it is better than the new, or else learn the reduction from the rows kept."""
         own = self._own
         X, y, w = own["kept"][:mark], own["kept_codes"][:mark], own["kept_weights"][:mark]
-        known_again = self._elder is not None and self._take_up(self._elder, X, y, w, classes)
-        if not known_again and (self._elder is None or mark == self.warmup):
-            self._front.fit(X)
-            self._spaces.clear(self._front.dimension, classes)
-            self._spaces.gather(self._mapped(X), y, w)
+        known_again = self._past is not None and self._take_up(self._past, X, y, w, classes)
+        if not known_again and (self._past is None or mark == self.warmup):
+            self._reduction.fit(X)
+            self._spaces.clear(self._reduction.p, classes)
+            self._spaces.gather(self._reduction.values(X), y, w)
         if known_again or mark == self.warmup:
-            self._elder = None
+            self._past = None
             own |= _room("kept", 0, 0) | _room("sample", int(self.warmup), MOST_FEATURES)
             own["sample"][:] = np.nan
             own["head"][[KEPT, SAMPLED]] = 0
 
-    def _take_up(self, elder: Elder, X: Floats, y: Ints, w: Floats, classes: int) -> bool:
+    def _take_up(self, past: PastModel, X: Floats, y: Ints, w: Floats, classes: int) -> bool:
         """Continue from old knowledge, if it is right more often than the new about the last of these rows."""
         n, gauge = int(self.warmup) // 2, self._own["gauge"]
-        elder.spaces.admit(classes)
-        verdict = elder.consider(X[-n:], y[-n:])
+        past.spaces.admit(classes)
+        match = past.match(X[-n:], y[-n:])
         right, gauge[jit.RIGHT] = gauge[jit.RIGHT] / n, 0.0
-        if verdict.accuracy < right + _BETTER:
+        if match.accuracy < right + _BETTER:
             return False
-        self._front, self._spaces = elder.front, elder.spaces
-        self._front.see(verdict.turn, verdict.sign)
-        self._spaces.rename(verdict.renamed)
-        self._spaces.learn(self._mapped(X), y, w)
+        self._reduction, self._spaces = past.reduction, past.spaces
+        self._reduction.see(match.turn, match.sign)
+        self._spaces.rename(match.renamed)
+        self._spaces.learn(self._reduction.values(X), y, w)
         return True
 
-    def _mapped(self, X: Floats) -> Floats:
-        Z = np.empty((len(X), self._front.dimension))
-        self._front.map(X, np.arange(len(X)), Z)
-        return Z
-
     def _start_anew(self, classes: int) -> None:
-        """Learn all anew, the front once there are rows for it; keep what was known until it has been tried again."""
+        """Learn all anew, the reduction once there are rows for it; keep what was known until it has been tried again."""
         own, head = self._own, self._own["head"]
-        if self._elder is None and not len(own["kept"]):
-            self._elder = Elder(self._front.copy(), self._spaces, self._records.shape)
+        if self._past is None and not len(own["kept"]):
+            self._past = PastModel(self._reduction.copy(), self._spaces, self._records.shape)
             self._spaces = self._new_spaces()
-        self._spaces.clear(self._front.dimension, classes)
+        self._spaces.clear(self._reduction.p, classes)
         self._trees = self._new_trees()
         width = int(np.prod(self._records.shape))
         own |= _room("kept", int(self.warmup), width) | _room("sample", 0, 0) | {"typical": np.zeros(0)}
@@ -311,7 +310,7 @@ class SubspaceLearner(Classifier):
                 trees.add_features(t, np.repeat(own["typical"][:, None], n - int(trees.n_features[t]), axis=1))
 
     def _rehearse(self) -> None:
-        """Let another of its kind pass through first rows, fronts, trees and a drift, so that all is compiled."""
+        """Let another of its kind pass through first rows, reductions, trees and a drift, so that all is compiled."""
         schema, shape = self._records.schema, self._records.shape
         other = type(self)(**{**self.get_params(deep=False), "warmup": 8, "shape": shape})
         X = np.random.default_rng(0).random((60, schema.n_features))
@@ -330,19 +329,17 @@ class SubspaceLearner(Classifier):
         self._records = records
         if shape == before:
             return
-        self._front.widen(shape)
-        if self._elder is not None:
-            self._elder.widen(shape)
+        self._reduction.widen(shape)
+        if self._past is not None:
+            self._past.widen(shape)
         kept = self._own["kept"]
         if len(kept):
             self._own["kept"] = np.pad(kept, ((0, 0), (0, shape[0] - kept.shape[1])))
 
     def _tables(self) -> State:
         trees = {_TREE + name: table for name, table in self._trees.tables().items()}
-        elder = {} if self._elder is None else self._elder.tables()
-        return (
-            self._own | self._front.tables() | self._spaces.tables() | trees | {_ELDER + n: t for n, t in elder.items()}
-        )
+        past = {} if self._past is None else {_PAST + name: table for name, table in self._past.tables().items()}
+        return self._own | self._reduction.tables() | self._spaces.tables() | trees | past
 
     def _adopt(self, tables: State, schema: Schema) -> None:
         own = {name: tables[name] for name in _TABLES}
@@ -350,13 +347,13 @@ class SubspaceLearner(Classifier):
         made = type(self)(**self.get_params(deep=False))  # beside, so that a state that is refused changes nothing
         made._records, made._own = Records(type(self).__name__, self.shape, schema), own
         made._take(made._records.shape)
-        made._front.adopt(tables)
+        made._reduction.adopt(tables)
         made._spaces.adopt(tables)
         made._trees.adopt(_part(tables, _TREE))
-        if elder := _part(tables, _ELDER):
-            made._elder = Elder(made._front.copy(), self._new_spaces(), made._records.shape)
-            made._elder.adopt(elder)
-        if made._front.fitted and made._spaces.dimension != made._front.dimension:
+        if past := _part(tables, _PAST):
+            made._past = PastModel(made._reduction.copy(), self._new_spaces(), made._records.shape)
+            made._past.adopt(past)
+        if made._reduction.fitted and made._spaces.p != made._reduction.p:
             raise ValueError("its tables 'directions' and 'sums' do not fit each other")
         for name in SubspaceLearner.__slots__:
             setattr(self, name, getattr(made, name))
@@ -364,26 +361,19 @@ class SubspaceLearner(Classifier):
     def _refuse_unsound(self, own: State, width: int) -> None:
         """Refuse tables that no learner with these parameters could have."""
         n, m = len(own["kept"]), len(own["sample"])
-        like = _room("kept", n, width if n else 0) | _room("sample", m, MOST_FEATURES if m else 0)
-        like |= {"head": np.zeros(5, dtype=np.int64), "gauge": np.zeros(jit.GAUGE), "typical": own["typical"][:0]}
-        for name, table in like.items():
-            given = own[name]
-            same = given.shape == table.shape or (name == "typical" and given.ndim == 1)
-            if given.dtype != table.dtype or not same or not given.flags.c_contiguous:
-                raise ValueError(f"its table {name!r} has another type or shape")
-            if name != "sample" and not np.isfinite(given).all():
-                raise ValueError(f"its table {name!r} holds what no subspaces could")
-        head = own["head"]
-        if (
-            (head < 0).any()
-            or n not in (0, self.warmup)
-            or m not in (0, self.warmup)
-            or head[KEPT] > n
-            or head[SAMPLED] > m
-        ):
-            raise ValueError("its table 'head' holds what no subspaces could")
-        if (own["kept_codes"] < 0).any() or (own["sample_codes"] < 0).any():
-            raise ValueError("its table 'kept_codes' holds what no subspaces could")
+        if n not in (0, self.warmup) or m not in (0, self.warmup):
+            raise ValueError("its tables 'kept' and 'sample' hold what no warm-up could")
+        head = sound(own, "head", (5,), np.int64, least=0)
+        sound(own, "gauge", (jit.GAUGE,))
+        sound(own, "typical", (None,))
+        sound(own, "kept", (n, width if n else 0))
+        finite = {"sample": np.nan_to_num(own["sample"])}  # NaN: the residual to a class that was not known
+        sound(finite, "sample", (m, MOST_FEATURES if m else 0))
+        for name, most in (("kept", n), ("sample", m)):
+            sound(own, f"{name}_codes", (most,), np.int64, least=0)
+            sound(own, f"{name}_weights", (most,))
+        if head[KEPT] > n or head[SAMPLED] > m:
+            raise ValueError("its table 'head' holds what no learner could")
         detector = make_detector("drift", self.drift)
         if detector is not None and not detector.fits(own["drift"]):
             raise ValueError(f"its table 'drift' holds what no {type(detector).__name__} could")

@@ -1,33 +1,46 @@
 """An affine subspace for each class, learnt online: a row is near the classes whose rows vary as it does."""
 
-from typing import Any, final
+from typing import final
 
 import numpy as np
 
-from thalweg.core import params
-from thalweg.core.fields import Parametrised
+from thalweg.core.fields import Parametrised, number, whole
 from thalweg.core.protocols import State
+from thalweg.core.tables import sound
 from thalweg.learners.subspaces import subspaces_jit as jit
 from thalweg.tensors.forms import Floats, Ints
 
-_TABLES = ("counts", "sums", "grams", "means", "bases", "shares")
-_absorb: Any = jit.absorb
-_residuals: Any = jit.residuals
-_stretch: Any = jit.stretch
+_ROUNDING = 1e-13
+"""Variance that is a smaller share of the sum of squares is nothing but rounding."""
+_LEAST = 1e-300
+
+
+class SubspaceParams(Parametrised):
+    """What a class subspace is."""
+
+    rank: int = whole(default=60, doc="Directions of a class, at most.", least=1, most=10_000)
+    softness: float = number(
+        default=1.0,
+        doc="Ridge of the soft residuals (q), in units of the mean variance of a value within its class; 0: a subspace "
+        "proper.",
+        least=0,
+        most=1e6,
+    )
+    window: float = number(
+        default=2000.0, doc="Rows of a class that its sums stand for: older ones decay.", above=1, most=1e15
+    )
 
 
 @final
-class ClassSubspaces(Parametrised):
+class ClassSubspaces(SubspaceParams):
     """The mean of each class and the directions in which it varies, from decayed sums; soft residuals of rows to them.
 
     A class is a mean m, its ``rank`` strongest directions u_i and their variances λ_i. The soft residual of a row x is
     |d|² - Σ λ_i / (λ_i + q) (u_i · d)², d = x - m: the distance to an affine subspace along which going costs the less
     the more the class varies there. On images it errs up to 5 points less than the residual to a subspace proper.
 
-    rank: directions of a class, at most. softness: q, in units of the mean variance of a value within its class; 0: a
-    subspace proper. prior: the scatter of all classes joins that of each, with the weight of so many rows.
-    window: rows of a class that its sums stand for: older ones decay. Directions are found anew when the rows of a
-    class have grown by 25 %. Memory: 8 p (p + rank + 2) bytes for a class in p dimensions, 0.4 MB for p = 200.
+    Directions are found anew when the rows of a class have grown by 25 %. Memory: 8 p (p + rank + 2) bytes for a class
+    in p dimensions, 0.4 MB for p = 200.
 
     >>> rng = np.random.default_rng(1)
     >>> Z, y = rng.normal(size=(200, 3)), np.arange(200) % 2
@@ -39,17 +52,15 @@ class ClassSubspaces(Parametrised):
     [0, 1]
     """
 
-    __slots__ = ("_decay", "_tables", "prior", "rank", "softness", "window")
+    prior: float = number(
+        default=20.0,
+        doc="The scatter of all classes joins that of each, with the weight of so many rows.",
+        least=0,
+        most=1e9,
+    )
 
-    def __init__(
-        self, *, rank: int = 60, softness: float = 1.0, prior: float = 20.0, window: float = 2000.0
-    ) -> None:  # fmt: skip
-        params.whole("rank", rank, least=1, most=10_000)
-        params.number("softness", softness, least=0, most=1e6)
-        params.number("prior", prior, least=0, most=1e9)
-        params.number("window", window, above=1, most=1e15)
-        self.rank, self.softness, self.prior, self.window = rank, softness, prior, window
-        self._decay = 1.0 - 1.0 / window
+    def _prepare(self) -> None:
+        self._decay = 1.0 - 1.0 / self.window
         self.clear(0)
 
     # -- learning and asking ------------------------------------------------------------------------------------------
@@ -60,7 +71,7 @@ class ClassSubspaces(Parametrised):
         y, w = np.asarray(y, dtype=np.int64), np.ones(len(Z)) if w is None else w
         if not len(Z):
             return
-        if not self.dimension:
+        if not self.p:
             self.clear(Z.shape[1])
         self.admit(int(y.max()) + 1)
         events, at = ~np.arange(len(Z)), 0
@@ -77,35 +88,34 @@ class ClassSubspaces(Parametrised):
 
     def stretch(self, y: Ints, w: Floats, events: Ints, first: int, most: int = -1) -> int:
         """How many events, from the first on, see the same directions; at most until so many rows are learned."""
-        return int(_stretch(self._tables["counts"], self._decay, y, w, events, first, most))
+        return jit.stretch(self._tables["counts"], self._decay, y, w, events, first, most)
 
     def look(self, Z: Floats, events: Ints) -> Floats:
         """Give the residuals of the row of each event."""
         tables = self._tables
         out = np.empty((len(events), self.classes))
-        _residuals(tables["means"], tables["bases"], tables["shares"], Z, events, out)
+        jit.residuals(tables["means"], tables["bases"], tables["shares"], Z, events, out)
         return out
 
     def absorb(self, Z: Floats, y: Ints, w: Floats, events: Ints) -> None:
         """Learn the rows of events that ``stretch`` has measured."""
         tables = self._tables
-        due = int(_absorb(tables["counts"], tables["sums"], tables["grams"], self._decay, Z, y, w, events))
+        due = jit.absorb(tables["counts"], tables["sums"], tables["grams"], self._decay, Z, y, w, events)
         if due >= 0:
             self.refresh(due)
 
     def gather(self, Z: Floats, y: Ints, w: Floats) -> None:
         """Learn all rows, then find the directions of all classes once: the quick way to begin."""
         tables = self._tables
-        _absorb(tables["counts"], tables["sums"], tables["grams"], self._decay, Z, y, w, ~np.arange(len(Z)))
+        jit.absorb(tables["counts"], tables["sums"], tables["grams"], self._decay, Z, y, w, ~np.arange(len(Z)))
         for k in np.flatnonzero(tables["counts"][:, jit.WEIGHT]).tolist():
             self.refresh(k)
 
     def refresh(self, k: int) -> None:
         """Find the mean and the directions of class k anew."""
-        tables, p = self._tables, self.dimension
+        tables, p = self._tables, self.p
         own, pooled = np.zeros((p, p)), np.empty((p, p))
-        routine: Any = jit.scatter
-        routine(tables["counts"], tables["sums"], tables["grams"], k, own, pooled)
+        jit.scatter(tables["counts"], tables["sums"], tables["grams"], k, own, pooled)
         n = float(tables["counts"][k, jit.WEIGHT])
         values, vectors = np.linalg.eigh((own + self.prior * pooled) / (n + self.prior))
         R, rounding = tables["shares"].shape[1], _ROUNDING * float(np.trace(tables["grams"][k])) / n
@@ -116,11 +126,9 @@ class ClassSubspaces(Parametrised):
         tables["shares"][k] = strongest / (strongest + q)
         tables["counts"][k, jit.FRESH] = 0.0
 
-    def clear(self, dimension: int, classes: int = 0) -> None:
-        """Forget all; then rows have this many values."""
-        self._tables = {
-            name: np.zeros(shape) for name, shape in self._shapes(dimension, classes).items()
-        }  # fmt: skip
+    def clear(self, p: int, classes: int = 0) -> None:
+        """Forget all; then rows have p values."""
+        self._tables = {name: np.zeros(shape) for name, shape in self._shapes(p, classes).items()}
         self._tables["shares"][:, :1] = jit.UNKNOWN
 
     def admit(self, classes: int) -> None:
@@ -128,7 +136,7 @@ class ClassSubspaces(Parametrised):
         had = self.classes
         if classes > had:
             old = self._tables
-            self.clear(self.dimension, classes)
+            self.clear(self.p, classes)
             for name, table in old.items():
                 self._tables[name][:had] = table
 
@@ -147,7 +155,7 @@ class ClassSubspaces(Parametrised):
         return len(self._tables["counts"])
 
     @property
-    def dimension(self) -> int:
+    def p(self) -> int:
         """Values of a row."""
         return int(self._tables["sums"].shape[1])
 
@@ -162,26 +170,12 @@ class ClassSubspaces(Parametrised):
 
     def adopt(self, tables: State) -> None:
         """Continue from what ``tables`` of subspaces with the same parameters gave."""
-        own = {name: tables[name] for name in _TABLES}
-        if own["sums"].ndim != 2:
-            raise ValueError("its table 'sums' has another type or shape")
-        K, p = own["sums"].shape
-        for name, shape in self._shapes(p, K).items():
-            table = own[name]
-            if table.shape != shape or table.dtype != np.float64 or not table.flags.c_contiguous:
-                raise ValueError(f"its table {name!r} has another type or shape")
-            if not np.isfinite(table).all():
-                raise ValueError(f"its table {name!r} holds what no subspaces could")
-        if (own["counts"] < 0.0).any():
-            raise ValueError("its table 'counts' holds what no subspaces could")
+        K, p = sound(tables, "sums", (None, None)).shape
+        own = {name: sound(tables, name, shape) for name, shape in self._shapes(p, K).items()}
+        sound(own, "counts", (K, 2), least=0)
         self._tables = own
 
     def _shapes(self, p: int, K: int) -> dict[str, tuple[int, ...]]:
         R = min(int(self.rank), p)
         return {"counts": (K, 2), "sums": (K, p), "grams": (K, p, p), "means": (K, p), "bases": (K, p, R),
                 "shares": (K, R)}  # fmt: skip
-
-
-_ROUNDING = 1e-13
-"""Variance that is a smaller share of the sum of squares is nothing but rounding."""
-_LEAST = 1e-300

@@ -18,11 +18,11 @@ from thalweg.learners.tensors.chordal_features import ChordalFeatures, Similarit
 from thalweg.learners.tensors.ckdt import draw
 from thalweg.learners.tensors.ckdt_forest_jit import vote
 from thalweg.learners.tensors.guards import GUARD, GUARD_RULES, sound_guards
-from thalweg.learners.tensors.records import Records
+from thalweg.learners.tensors.records import Records, TensorParams
 from thalweg.learners.tensors.tensor_tree import Block, blocks, shares
 from thalweg.learners.trees.binned import BinnedTreeParams, BinnedTrees, Bound, Leaf
 from thalweg.tensors.bases import RankRule
-from thalweg.tensors.forms import Shape, Tensors, refuse_shape
+from thalweg.tensors.forms import Tensors
 
 POOLS = 2
 STRETCH = 32
@@ -40,7 +40,7 @@ _PARTS = ("_records", "_maps", "_columns", "_trees", "_guards", "_detector", "_r
 
 
 @final
-class CKDTForest(BinnedTreeParams, RankRule, Classifier):
+class CKDTForest(BinnedTreeParams, RankRule, TensorParams, Classifier):
     """Trees like that of CKDT, bagged: each has its own features, drawn from the landmarks and modes of a common pool.
 
     A tensor is decomposed once, and compared with the ``pool`` landmarks, of which there are two halves: the
@@ -85,13 +85,6 @@ class CKDTForest(BinnedTreeParams, RankRule, Classifier):
     )
     bound: Bound = fields.again(default="lcb")
     leaf: Leaf = fields.again(default="adaptive")
-    shape: Shape | None = fields.free(
-        default=None,
-        doc="None: tensors come as arrays (n, N1, …, NL), CPTensors or SparseTensors; else rows are reshaped to it, "
-        "one size may be -1.",
-        check=refuse_shape,
-    )
-    seed: int = fields.whole(default=1, doc="Of all draws.", least=0)
 
     def _prepare(self) -> None:
         params.whole("pool", self.pool, least=POOLS, most=self.window)

@@ -5,12 +5,26 @@ from typing import Self, final
 
 import numpy as np
 
+from thalweg.core import fields
 from thalweg.core.door import Rows
+from thalweg.core.fields import Parametrised
 from thalweg.core.schema import Schema
-from thalweg.tensors.forms import LARGEST_FULL, Shape, Tensors, check_shape, tensors_of_rows
+from thalweg.tensors.forms import LARGEST_FULL, Shape, Tensors, check_shape, refuse_shape, tensors_of_rows
 
 LARGEST = 1e100
 """Values beyond ± this, where squares would overflow, count as this."""
+
+
+class TensorParams(Parametrised):
+    """What all learners of tensors are told."""
+
+    shape: Shape | None = fields.free(
+        default=None,
+        doc="None: tensors come as arrays (n, N1, …, NL), CPTensors or SparseTensors; else rows are reshaped to it, "
+        "one size may be -1.",
+        check=refuse_shape,
+    )
+    seed: int = fields.whole(default=1, doc="Of all draws.", least=0)
 
 
 @final

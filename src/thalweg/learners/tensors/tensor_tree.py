@@ -18,9 +18,9 @@ from thalweg.detectors.tensor_drift import TensorDriftDetector
 from thalweg.learners.tensors.buffer import TensorBuffer
 from thalweg.learners.tensors.guards import GUARD, GUARD_RULES, sound_guards
 from thalweg.learners.tensors.maps import TensorMap
-from thalweg.learners.tensors.records import LARGEST, Records
+from thalweg.learners.tensors.records import LARGEST, Records, TensorParams
 from thalweg.learners.trees.binned import BinnedTreeParams, BinnedTrees
-from thalweg.tensors.forms import Shape, Tensors, refuse_shape
+from thalweg.tensors.forms import Tensors
 
 PRESETS: dict[str, dict[str, Any]] = {
     "default": {
@@ -311,7 +311,7 @@ class TensorTree:
         return model
 
 
-class TensorTreeLearner(BinnedTreeParams):
+class TensorTreeLearner(BinnedTreeParams, TensorParams):
     """What makes a ``TensorTree`` a learner, beside ``Classifier``: CKDT, and the learners that it is compared with.
 
     They differ in ``_maps``, which says how a tensor becomes features.
@@ -341,13 +341,6 @@ class TensorTreeLearner(BinnedTreeParams):
         default=50, doc="Tensors since an alarm that a new tree is built from, at least.", least=2, most=1_000_000
     )
     max_buffer: int = fields.whole(default=500, doc="Tensors kept for that, at most.", least=2, most=1_000_000)
-    shape: Shape | None = fields.free(
-        default=None,
-        doc="None: tensors come as arrays (n, N1, …, NL), CPTensors or SparseTensors; else rows are reshaped to it, "
-        "one size may be -1.",
-        check=refuse_shape,
-    )
-    seed: int = fields.whole(default=1, doc="Of all draws.", least=0)
 
     _started: bool = fields.fixed(False)
     """Has it learned anything? ``Classifier`` says."""

@@ -6,7 +6,7 @@ from typing import NamedTuple, final
 import numpy as np
 
 from thalweg.core.protocols import State
-from thalweg.learners.subspaces.front import Front
+from thalweg.learners.subspaces.reduction import Reduction
 from thalweg.learners.subspaces.subspaces import ClassSubspaces
 from thalweg.tensors.forms import Floats, Ints
 
@@ -15,7 +15,7 @@ FIRST_LOOK = 24
 FINALISTS = 6
 
 
-class Verdict(NamedTuple):
+class Match(NamedTuple):
     """How well old knowledge explains new tensors, seen in the best way."""
 
     accuracy: float
@@ -27,53 +27,51 @@ class Verdict(NamedTuple):
 
 
 @final
-class Elder:
-    """The front and the subspaces from before a drift, which do not learn."""
+class PastModel:
+    """The reduction and the subspaces from before a drift, which do not learn."""
 
-    __slots__ = ("front", "shape", "spaces")
+    __slots__ = ("reduction", "shape", "spaces")
 
-    def __init__(self, front: Front, spaces: ClassSubspaces, shape: tuple[int, ...]) -> None:
-        self.front, self.spaces, self.shape = front, spaces, shape
+    def __init__(self, reduction: Reduction, spaces: ClassSubspaces, shape: tuple[int, ...]) -> None:
+        self.reduction, self.spaces, self.shape = reduction, spaces, shape
 
-    def consider(self, X: Floats, y: Ints) -> Verdict:
+    def match(self, X: Floats, y: Ints) -> Match:
         """Find the view of the tensors, and the names of the classes, in which the old knowledge errs least."""
-        views = symmetries(self.shape) if self.front.sees_patches else [(np.arange(X.shape[1]), 1.0)]
+        views = symmetries(self.shape) if self.reduction.sees_patches else [(np.arange(X.shape[1]), 1.0)]
         if len(views) > FINALISTS:
             part = slice(max(0, len(X) - FIRST_LOOK), len(X))  # the last ones: a gradual drift is furthest there
-            scores = [self._verdict(X[part], y[part], *view).accuracy for view in views]
+            scores = [self._match(X[part], y[part], *view).accuracy for view in views]
             views = [views[i] for i in np.argsort(-np.array(scores), kind="stable")[:FINALISTS]]
-        return max((self._verdict(X, y, *view) for view in views), key=lambda verdict: verdict.accuracy)
+        return max((self._match(X, y, *view) for view in views), key=lambda match: match.accuracy)
 
     def tables(self) -> State:
         """Give all tables, not copied."""
-        return self.front.tables() | self.spaces.tables()
+        return self.reduction.tables() | self.spaces.tables()
 
     def adopt(self, tables: State) -> None:
         """Continue from what ``tables`` gave."""
-        self.front.adopt(tables)
+        self.reduction.adopt(tables)
         self.spaces.adopt(tables)
-        if self.spaces.dimension != self.front.dimension:
-            raise ValueError("its tables 'elder_directions' and 'elder_sums' do not fit each other")
+        if self.spaces.p != self.reduction.p:
+            raise ValueError("the tables 'directions' and 'sums' of its past model do not fit each other")
 
     def widen(self, shape: tuple[int, ...]) -> None:
         """Take vectors with more values, which are not looked at."""
         self.shape = shape
-        self.front.widen(shape)
+        self.reduction.widen(shape)
 
-    def _verdict(self, X: Floats, y: Ints, turn: Ints, sign: float) -> Verdict:
-        Z = np.empty((len(X), self.front.dimension))
-        self.front.map(np.ascontiguousarray(sign * X[:, turn]), np.arange(len(X)), Z)
+    def _match(self, X: Floats, y: Ints, turn: Ints, sign: float) -> Match:
+        Z = self.reduction.values(np.ascontiguousarray(sign * X[:, turn]))
         said = self.spaces.residuals(Z).argmin(axis=1)
         same = np.arange(self.spaces.classes)
         as_named = float((said == y).mean())
         table = np.zeros((len(same), len(same)))
         np.add.at(table, (said, y), 1.0)
-        renamed = rename(table)
         left_out = table[said] - np.eye(len(same))[y]  # what the other rows say: a row must not vouch for itself
         as_renamed = float((left_out.argmax(axis=1) == y).mean())
         if as_named >= as_renamed - 0.05:
-            return Verdict(as_named, turn, sign, same)
-        return Verdict(as_renamed, turn, sign, renamed)
+            return Match(as_named, turn, sign, same)
+        return Match(as_renamed, turn, sign, rename(table))
 
 
 def symmetries(shape: tuple[int, ...]) -> list[tuple[Ints, float]]:
