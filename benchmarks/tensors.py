@@ -190,7 +190,7 @@ def recovery(name: str, stream: str, kind: str, pace: str, seed: int) -> Cell:
     """
     width = WIDTHS[pace]
     images = f"{stream}(limit={2 * CHANGE})"
-    source = ImageDrift(stream=images, change=kind, at=CHANGE, width=width, seed=seed)
+    source = ImageDrift(stream=images, change=kind, position=CHANGE, width=width, seed=seed)
     model, hits = make("learner", name, NAMES, seed=seed).declare(source.schema), []
     while (chunk := source.read(CHUNK)) is not None:
         hits.append(test_then_train(model, np.asarray(chunk.X, dtype=float), np.asarray(chunk.y))[0])
@@ -309,7 +309,7 @@ def delays(rule: Any, drift: str, order: int, seed: int) -> Cell:
     n, within, width = (500, 100, 0.1) if drift == "sudden" else (1_200, 300, 0.5)
     found, early = [], 0
     for run in range(RUNS):
-        stream = SimTensor(order=order, size=20, limit=n, drift=drift, n_drifts=1, width=width, seed=RUNS * seed + run)
+        stream = SimTensor(order=order, size=20, limit=n, drift=drift, changes=1, width=width, seed=RUNS * seed + run)
         at = np.flatnonzero(TensorDriftDetector(rule=rule).update_many(stream.read_tensors(n)[0]) == 2)
         (change,) = stream.drifts
         early += int((at < change).sum())

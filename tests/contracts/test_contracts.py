@@ -63,7 +63,7 @@ def small(entry):
     few = {"layers": 2, "size": 2} if "layers" in registry.parameters(entry.cls) else {"size": 10}
     few |= {"shape": (-1,), "warmup": 24, "max_leaves": 4}  # rows of any width are vectors to a learner of tensors
     if "min_rebuild" in registry.parameters(entry.cls):
-        few |= {"window": 20, "min_rebuild": 12, "n_landmarks": 5, "pool": 10, "grace_period": 15}
+        few |= {"window": 20, "min_rebuild": 12, "landmarks": 5, "pool": 10, "grace_period": 15}
     return entry.make(**{name: n for name, n in few.items() if name in registry.parameters(entry.cls)})
 
 
@@ -92,7 +92,7 @@ LEARNERS = {name: partial(small, entry) for name, entry in registry.LEARNERS.ite
         size=3, chunk=70, index="compiled-trees", backend="sklearn", weights="accuracy"
     ),
     "warm ckdt": lambda: CKDT(
-        route="warm", shape=(-1,), window=20, min_rebuild=12, n_landmarks=5, grace_period=15, max_leaves=12
+        route="warm", shape=(-1,), window=20, min_rebuild=12, landmarks=5, grace_period=15, max_leaves=12
     ),
     "reprojecting pca-knn": lambda: PCAKNN(p=3, window=60, reproject_every=17),
     "vote": lambda: Vote(learners=(HoeffdingTree(**EAGER), NoChange(), MajorityClass()), weights=(2, 1, 1)),

@@ -31,7 +31,7 @@ from thalweg import (
 ROWS, CUT = 54, 31
 WORDS = np.array(["calm", "rising", "flood"])
 FEW = {
-    "layers": 2, "size": 2, "warmup": 16, "max_leaves": 4, "window": 20, "min_rebuild": 12, "n_landmarks": 5,
+    "layers": 2, "size": 2, "warmup": 16, "max_leaves": 4, "window": 20, "min_rebuild": 12, "landmarks": 5,
     "pool": 10, "grace_period": 15, "chunk": 12, "units": 8,
 }  # fmt: skip
 WRAPPERS = {

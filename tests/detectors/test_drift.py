@@ -35,7 +35,7 @@ def written_out(tensors):
 
 
 def small(n=500, drift="sudden", seed=3):
-    return SimTensor(order=3, size=5, limit=n, drift=drift, n_drifts=1, seed=seed).read_tensors(n)[0]
+    return SimTensor(order=3, size=5, limit=n, drift=drift, changes=1, seed=seed).read_tensors(n)[0]
 
 
 def same(a, b):
@@ -67,7 +67,7 @@ def test_the_paper_window_that_is_summed_up_afresh_equals_the_twin(window):
     assert TensorDriftDetector(rule="paper", window=window).update_many(X).tolist() == expected
 
 
-@pytest.mark.parametrize("options", [{}, {"rule": "paper"}, {"subspace": True}])
+@pytest.mark.parametrize("options", [{}, {"rule": "paper"}, {"chordal": True}])
 @pytest.mark.parametrize("form", FORMS)
 def test_chunks_and_states_change_no_bit(form, options):
     X = in_form(small(300), form)
@@ -187,7 +187,7 @@ def hits(order, drift, within, n, width, norm=True):
     """For each of a few changes: was it found in time?"""
     found = []
     for seed in range(1, 13):
-        stream = SimTensor(order=order, size=20, limit=n, drift=drift, n_drifts=1, width=width, seed=seed)
+        stream = SimTensor(order=order, size=20, limit=n, drift=drift, changes=1, width=width, seed=seed)
         levels = TensorDriftDetector(norm=norm).update_many(stream.read_tensors(n)[0])
         at = np.flatnonzero(levels == 2)
         (change,) = stream.drifts
@@ -229,12 +229,17 @@ def lines(rng, n, direction, scale):
     return size * (direction[None, :, :] + 0.1 * rng.normal(size=(n, *direction.shape)))
 
 
+def test_the_old_word_for_chordal_still_works():
+    with pytest.warns(DeprecationWarning, match="'subspace' of TensorDriftDetector is now called 'chordal'"):
+        assert TensorDriftDetector(subspace=True).chordal
+
+
 @pytest.mark.parametrize("form", ["dense", "sparse"])
 def test_subspaces_see_no_scale_but_a_turn(form):
     rng = np.random.default_rng(1)
     one, other = (np.outer(rng.normal(size=6), rng.normal(size=8)) for _ in range(2))
     make = SparseTensors.from_dense if form == "sparse" else np.asarray
-    detector = TensorDriftDetector(subspace=True).reference(make(lines(rng, 100, one, 1.0)))
+    detector = TensorDriftDetector(chordal=True).reference(make(lines(rng, 100, one, 1.0)))
     assert (detector.update_many(make(lines(rng, 200, one, 50.0))) < 2).all()
     levels = detector.update_many(make(lines(rng, 50, other, 1.0)), stop=True)
     assert levels[-1] == 2
@@ -255,7 +260,7 @@ def test_the_mean_of_factor_tensors_has_the_subspaces_of_the_array(n):
 
 def test_factor_tensors_by_subspaces_equal_arrays():
     X = small(300)
-    cp, dense = (TensorDriftDetector(subspace=True, window=60).reference(in_form(X, f)[:60]) for f in ("cp", "dense"))
+    cp, dense = (TensorDriftDetector(chordal=True, window=60).reference(in_form(X, f)[:60]) for f in ("cp", "dense"))
     np.testing.assert_allclose(cp.state()["table"], dense.state()["table"], atol=1e-8)
 
 
@@ -316,8 +321,8 @@ def test_bad_tensors_get_a_sentence_and_change_nothing(bad, sentence, seen):
         ({"rule": "3 sigma"}, "rule must be one of 'cusum', 'paper', got '3 sigma'"),
         ({"window": 1}, r"window must lie in \[2, 1000000\], got 1"),
         ({"norm": 1}, "norm must be True or False, got 1"),
-        ({"subspace": True, "rule": "paper"}, "subspace must be False where rule is 'paper'"),
-        ({"subspace": True, "window": 3}, "window with subspace must lie in"),
+        ({"chordal": True, "rule": "paper"}, "chordal must be False where rule is 'paper'"),
+        ({"chordal": True, "window": 3}, "window with chordal must lie in"),
         ({"seed": -1}, "seed must lie in"),
     ],
 )

@@ -19,7 +19,7 @@ SMALL = {
     "l-ensemble": {"chunk": 80}, "g-ensemble": {"chunk": 80},
 }  # fmt: skip
 """Parameters that keep a run short and let every part of the learner take part in it."""
-FEW = {"size": 3, "grace_period": 40, "warmup": 60, "window": 120, "min_rebuild": 30, "n_landmarks": 6, "pool": 12,
+FEW = {"size": 3, "grace_period": 40, "warmup": 60, "window": 120, "min_rebuild": 30, "landmarks": 6, "pool": 12,
        "max_leaves": 12}  # fmt: skip
 
 

@@ -21,7 +21,7 @@ def test_the_text_names_the_landmarks_of_the_path(size, tmp_path):
     assert picture.alt.startswith(f"CKDT says {learner.predict_one(X[0])}: ")
     for reason in reasons[:5]:
         if reason.landmark >= 0:
-            landmark = learner.landmarks[reason.landmark]
+            landmark = learner.landmarks_[reason.landmark]
             assert f"from a {landmark.label} (tensor {landmark.number}) by mode" in picture.alt
         assert f"{reason.value:.3g} {'>' if reason.above else '≤'} {reason.threshold:.3g}" in picture.alt
     assert (tmp_path / "why.png").stat().st_size > 1000

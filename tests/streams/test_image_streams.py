@@ -30,9 +30,9 @@ def stream(images=GREY, classes=(0, 1, 2, 3), **options):
     return ArrayStream(images, LABELS, schema=Schema.tensor(images.shape[1:], classes=classes), **options)
 
 
-def drifted(change, images=GREY, at=500, n=1500, **options):
+def drifted(change, images=GREY, position=500, n=1500, **options):
     """Give images and labels of a stream that changes."""
-    chunk = ImageDrift(stream=stream(images), change=change, at=at, **options).take(n)
+    chunk = ImageDrift(stream=stream(images), change=change, position=position, **options).take(n)
     return chunk.X.reshape(-1, *images.shape[1:]), chunk.y
 
 
@@ -127,7 +127,7 @@ def test_bad_orders():
 
 
 def test_a_quarter_turn_is_exact_and_further_positions_turn_further():
-    X, y = drifted("rotate", at=(500, 700, 900, 1100))
+    X, y = drifted("rotate", position=(500, 700, 900, 1100))
     assert (y == LABELS[:1500]).all()
     for quarters, rows in enumerate([slice(500), slice(500, 700), slice(700, 900), slice(900, 1100)]):
         assert (X[rows] == np.rot90(GREY[rows], quarters, axes=(1, 2))).all()
@@ -140,7 +140,7 @@ def test_other_angles_are_turned_the_same_way():
     blob = np.zeros((3, 21, 21))
     blob[:, 10, 16:19] = 1.0  # to the right
     labels = [0, 1, 0]
-    found = ImageDrift(stream=ArrayStream(blob, labels), at=1, degrees=45.0).take(3).X.reshape(3, 21, 21)
+    found = ImageDrift(stream=ArrayStream(blob, labels), position=1, degrees=45.0).take(3).X.reshape(3, 21, 21)
     assert (found[0] == blob[0]).all()
     i, j = (float((found[1] * axis).sum() / found[1].sum()) for axis in np.indices((21, 21)))
     assert (10 - i, j - 10) == pytest.approx((7 * 2**-0.5, 7 * 2**-0.5), abs=0.3)  # up and to the right
@@ -156,7 +156,7 @@ def test_blur_keeps_the_mean_and_takes_the_contrast():
     before, after = COLOUR[500:1500].astype(float), X[500:]
     assert after.mean() == pytest.approx(before.mean(), rel=0.01)
     assert after.std(axis=(1, 2)).mean() < 0.5 * before.std(axis=(1, 2)).mean()
-    flat = ImageDrift(stream=ArrayStream(np.full((4, 5, 5), 7.0), [0, 1, 0, 1]), change="blur", at=0).take(4)
+    flat = ImageDrift(stream=ArrayStream(np.full((4, 5, 5), 7.0), [0, 1, 0, 1]), change="blur", position=0).take(4)
     assert flat.X == pytest.approx(7.0)
 
 
@@ -165,7 +165,7 @@ def test_colours_are_inverted_or_exchanged():
     assert (X[500:] == 255.0 - GREY[500:1500]).all()
     X, _ = drifted("recolour", COLOUR)
     assert (X[500:, ..., [1, 2, 0]] == COLOUR[500:1500]).all()
-    assert (ImageDrift(change="invert", at=0).take(9).X == 16.0 - load_dataset("digits").take(9).X).all()
+    assert (ImageDrift(change="invert", position=0).take(9).X == 16.0 - load_dataset("digits").take(9).X).all()
 
 
 def test_classes_get_the_name_of_the_next():
@@ -175,18 +175,19 @@ def test_classes_get_the_name_of_the_next():
     assert (y[500:] == (LABELS[500:1500] + 1) % 4).all()
     names = ("a", "b", "c", "d")
     words = ArrayStream(GREY, np.array(names)[LABELS], schema=Schema.tensor((6, 6), classes=names))
-    assert ImageDrift(stream=words, change="relabel", at=0).take(5).y.tolist() == ["bcda"[c] for c in LABELS[:5]]
+    assert ImageDrift(stream=words, change="relabel", position=0).take(5).y.tolist() == ["bcda"[c] for c in LABELS[:5]]
 
 
 def test_each_position_may_have_a_change_of_its_own():
-    X, y = drifted(("invert", "relabel", "rotate"), at=(300, 600, 900), white=255.0)
+    X, y = drifted(("invert", "relabel", "rotate"), position=(300, 600, 900), white=255.0)
     assert (X[300:900] == 255.0 - GREY[300:900]).all()
     assert (y[600:] == (LABELS[600:1500] + 1) % 4).all()
     assert (X[900:] == np.rot90(255.0 - GREY[900:1500], axes=(1, 2))).all()
 
 
 def test_a_gradual_change_is_a_growing_share():
-    shares = np.mean([drifted("relabel", at=700, n=2000, width=400, seed=s)[1] != LABELS for s in range(40)], axis=0)
+    runs = [drifted("relabel", position=700, n=2000, width=400, seed=s)[1] for s in range(40)]
+    shares = np.mean([y != LABELS for y in runs], axis=0)
     t = np.arange(1, 2001)
     p = 1 / (1 + np.exp(-4 * (t - 700) / 400))
     for rows in range(0, 2000, 100):
@@ -196,7 +197,7 @@ def test_a_gradual_change_is_a_growing_share():
 
 
 def test_gradual_changes_come_in_order():
-    X, y = drifted(("invert", "relabel"), at=(500, 700), width=600, white=255.0)
+    X, y = drifted(("invert", "relabel"), position=(500, 700), width=600, white=255.0)
     inverted, renamed = (X == 255.0 - GREY[:1500]).all(axis=(1, 2)), y != LABELS[:1500]
     assert (inverted | (X == GREY[:1500]).all(axis=(1, 2))).all()
     assert not (renamed & ~inverted).any()
@@ -208,21 +209,21 @@ def test_gradual_changes_come_in_order():
 
 @pytest.mark.parametrize("options", [
     {"change": "rotate", "degrees": 20.0, "width": 300}, {"change": "blur"}, {"change": "relabel", "width": 500},
-    {"change": ("recolour", "invert"), "at": (200, 800), "white": 255.0},
+    {"change": ("recolour", "invert"), "position": (200, 800), "white": 255.0},
 ], ids=str)  # fmt: skip
 def test_promises(options, tmp_path):
     np.savez(tmp_path / "images.npz", X=COLOUR, y=LABELS)
     schema = Schema.tensor(COLOUR.shape[1:], classes=(0, 1, 2, 3))
 
     def make():
-        return ImageDrift(**{"stream": NPZStream(tmp_path / "images.npz", schema=schema), "at": 400} | options)
+        return ImageDrift(**{"stream": NPZStream(tmp_path / "images.npz", schema=schema), "position": 400} | options)
 
     checks.check_stream(make)
 
 
 def test_drifts_are_those_of_both():
-    inner = ImageDrift(stream=stream(), change="rotate", at=300, width=50)
-    outer = ImageDrift(stream=inner, change="relabel", at=(100, 900), limit=800)
+    inner = ImageDrift(stream=stream(), change="rotate", position=300, width=50)
+    outer = ImageDrift(stream=inner, change="relabel", position=(100, 900), limit=800)
     assert (outer.drifts, outer.widths, outer.rows) == ((100, 300), (1.0, 50.0), 800)
     assert (outer.schema, outer.white) == (stream().schema, None)
     X = outer.take(800).X.reshape(-1, 6, 6)
@@ -230,7 +231,8 @@ def test_drifts_are_those_of_both():
 
 
 def test_by_name():
-    made = registry.make("stream", "image-drift(stream=digits(order=shuffled),change=blur,at=700)", registry.STREAMS)
+    text = "image-drift(stream=digits(order=shuffled),change=blur,position=700)"
+    made = registry.make("stream", text, registry.STREAMS)
     assert (made.drifts, made.rows, made.name, made.white) == ((700,), 1797, "digits", 16.0)
     assert made.get_params()["stream"] == "digits(order=shuffled)"
     assert (made.take(700).X == load_dataset("digits", order="shuffled").take(700).X).all()
@@ -246,19 +248,25 @@ def test_by_name():
     ({"stream": 3}, "stream must be a stream, got 3"),
     ({"stream": stream(sparse=True)}, "stream must give dense rows"),
     ({"change": "shrink"}, "change must be one of"),
-    ({"change": ("blur", "rotate")}, "change must be one of .* or one for each of at"),
+    ({"change": ("blur", "rotate")}, "change must be one of .* or one for each position"),
     ({"change": "recolour"}, r"stream must have images with colours to recolour, got shape \(6, 6\)"),
     ({"change": "invert"}, "white must be the highest value of a pixel"),
     ({"change": "invert", "white": -1}, "white must"),
     ({"change": "relabel", "stream": ArrayStream(GREY, LABELS)}, "stream must know its classes"),
-    ({"at": (500, 500)}, "at must be a whole number, or several that rise"),
-    ({"at": ()}, "at must be a whole number, or several that rise"), ({"at": -1}, "at must"), ({"at": 1.5}, "at must"),
+    ({"position": (500, 500)}, "position must be a whole number, or several that rise"),
+    ({"position": ()}, "position must be a whole number, or several that rise"),
+    ({"position": -1}, "position must"), ({"position": 1.5}, "position must"),
     ({"width": -1}, "width must"), ({"degrees": "90"}, "degrees must"), ({"sigma": 0}, "sigma must"),
     ({"seed": -1}, "seed must"), ({"limit": -1}, "limit must"),
 ])  # fmt: skip
 def test_bad_arguments(wrong, sentence):
     with pytest.raises((ValueError, TypeError), match=f"^{sentence}"):
         ImageDrift(**{"stream": stream()} | wrong)
+
+
+def test_the_old_word_for_position_still_works():
+    with pytest.warns(DeprecationWarning, match="'at' of ImageDrift is now called 'position'"):
+        assert ImageDrift(stream=stream(), at=500).drifts == (500,)
 
 
 def test_concepts_of_different_shapes_are_not_joined():
@@ -271,7 +279,7 @@ def test_concepts_of_different_shapes_are_not_joined():
 
 
 def test_a_summary_shows_images_before_and_after_a_drift():
-    found = describe_stream(ImageDrift(stream=stream(), change="invert", at=900, white=255.0))
+    found = describe_stream(ImageDrift(stream=stream(), change="invert", position=900, white=255.0))
     assert (found.shape, found.width) == ((6, 6), "36 features (tensors of 6×6)")
     assert found.image_rows == [0, 0, 900, 900]
     for c in range(4):

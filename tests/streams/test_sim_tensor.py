@@ -45,7 +45,7 @@ def test_entries_are_gamma(shape):
 
 
 def means(drift, **options):
-    stream = SimTensor(order=3, size=20, limit=4000, drift=drift, n_drifts=1, width=0.5, seed=4, **options)
+    stream = SimTensor(order=3, size=20, limit=4000, drift=drift, changes=1, width=0.5, seed=4, **options)
     X, y = read_all(stream, 1000)
     return X.mean(axis=(1, 2, 3)), y, stream.concepts
 
@@ -98,7 +98,7 @@ def test_swapped_labels_change_nothing_else(drift):
 
 
 def test_templates_are_redrawn_at_a_change():
-    X, y = read_all(SimTensor(order=3, size=20, limit=800, drift="sudden", n_drifts=1, mode="template", seed=4), 800)
+    X, y = read_all(SimTensor(order=3, size=20, limit=800, drift="sudden", changes=1, mode="template", seed=4), 800)
     first, again = X[:200][y[:200] == 0].mean(axis=0), X[200:400][y[200:400] == 0].mean(axis=0)
     after = X[400:][y[400:] == 0].mean(axis=0)
     assert np.corrcoef(first.ravel(), again.ravel())[0, 1] > 0.98
@@ -149,10 +149,15 @@ def test_dense_form_and_preset():
 
 def test_bad_arguments_of_the_stream():
     for wrong in (
-        {"order": 0}, {"size": 0}, {"rank": 0}, {"limit": 0}, {"drift": "slow"}, {"n_drifts": -1}, {"width": 0.0},
+        {"order": 0}, {"size": 0}, {"rank": 0}, {"limit": 0}, {"drift": "slow"}, {"changes": -1}, {"width": 0.0},
         {"mode": "x"}, {"form": "sparse"}, {"preset": "x"}, {"form": "dense", "order": 5}, {"shapes": (1.0,)},
     ):  # fmt: skip
         with pytest.raises(ValueError, match=f"{next(iter(wrong))} must"):
             SimTensor(**wrong)
     with pytest.raises(ValueError, match="each of shapes must"):
         SimTensor(shapes=(1.0, 0.0))
+
+
+def test_the_old_word_for_changes_still_works():
+    with pytest.warns(DeprecationWarning, match="'n_drifts' of SimTensor is now called 'changes'"):
+        assert SimTensor(n_drifts=1, drift="sudden", limit=100).drifts == (50,)

@@ -9,7 +9,7 @@ from thalweg.tensors.bases import Decomposition, flatten
 from thalweg.tensors.warm import FAR, follow, leading
 
 SHAPES = [(30, 40), (40, 30), (82, 90), (90, 82), (16, 12, 3)]
-SMALL = {"window": 40, "min_rebuild": 30, "n_landmarks": 8}
+SMALL = {"window": 40, "min_rebuild": 30, "landmarks": 8}
 
 
 def tensors(n, shape, rank=3, noise=0.05, seed=1):
@@ -190,7 +190,7 @@ def test_the_start_moves_on_at_a_drift():
     learner.partial_fit(X[200:], y[200:])
     after = learner.state()["model.map.start_0"]
     assert not (before == after).all()
-    kept = np.stack([landmark.values[0] for landmark in learner.landmarks])
+    kept = np.stack([landmark.values[0] for landmark in learner.landmarks_])
     spaces = [start @ start.T for start in (after, leading(flatten(kept, 0), 10))]
     np.testing.assert_allclose(*spaces, atol=0.2)  # those of the landmarks now, up to the weights of each
 

@@ -11,9 +11,9 @@ from thalweg.learners.trees.binned import BinnedTrees
 
 class PlainCKDT:
     def __init__(
-        self, n_classes, *, n_landmarks, window, min_rebuild, max_buffer=500, replace="now", guard=False, seed=1
+        self, n_classes, *, landmarks, window, min_rebuild, max_buffer=500, replace="now", guard=False, seed=1
     ):
-        self.K, self.s, self.window, self.least, self.most = n_classes, n_landmarks, window, min_rebuild, max_buffer
+        self.K, self.s, self.window, self.least, self.most = n_classes, landmarks, window, min_rebuild, max_buffer
         self.replace, self.guarded, self.seed = replace, guard, seed
         self.model = self.trial = None
         self.buffer, self.builds, self.calm, self.refilling, self.learned = [], 0, 0, False, 0

@@ -7,8 +7,9 @@ from typing import Any, Literal, Self, final
 import numpy as np
 from numpy.typing import NDArray
 
+from thalweg.core import fields
 from thalweg.core.fields import Parametrised
-from thalweg.core.params import choice, flag, whole
+from thalweg.core.params import whole
 from thalweg.core.protocols import State
 from thalweg.core.tables import sound
 from thalweg.detectors import tensor_drift_jit as jit
@@ -43,25 +44,9 @@ class TensorDriftDetector(Parametrised):
     Tensors of the reference lie nearer to their own mean than others do: their distances count w / (w - 1) times.
     Only changes of the tensors are seen: labels that change over the same tensors are not.
 
-    B. Krawczyk, "Tensor decision trees for continual learning from drifting data streams", 2021 (the paper's rule).
-
-    Parameters
+    References
     ----------
-    rule : Literal["cusum", "paper"]
-        "cusum", z = (r - mu_0) / sd_0 by the mean and the standard deviation of the reference's own distances, at most
-        4; C = max(0, C + z - 0.5); alarm while C > 5, drift when C > 15. "paper": the window moves on with the stream;
-        alarm where z ≥ 1, drift where z ≥ 3, decided on each single tensor: two to twelve false drifts in 1,000
-        tensors.
-    window : int
-        Tensors of the reference that new ones are compared with.
-    norm : bool
-        Two more such sums, of the log of the norm and of its negative, for a change that makes tensors smaller: they
-        come no farther from the mean, often nearer. Not used by the paper's rule, nor with subspace.
-    subspace : bool
-        r = Σ_j D_j²(A, m0), the chordal distances of the flattenings, which see no scale; the first half of the
-        reference makes the mean, the other half mu_0 and sd_0.
-    seed : int
-        For its sketches.
+    B. Krawczyk, "Tensor decision trees for continual learning from drifting data streams", 2021 (the paper's rule).
 
     Examples
     --------
@@ -72,27 +57,35 @@ class TensorDriftDetector(Parametrised):
     ([604], 1)
     """
 
-    __slots__ = ("_how", "_reference", "_residuals", "_table", "_waiting", "norm", "rule", "seed", "subspace", "window")
+    rule: Literal["cusum", "paper"] = fields.choice(
+        default="cusum",
+        doc="cusum: z = (r - mu_0) / sd_0 by the mean and the standard deviation of the reference's own distances, at "
+        "most 4; C = max(0, C + z - 0.5); alarm while C > 5, drift when C > 15. paper: the window moves on with the "
+        "stream; alarm where z ≥ 1, drift where z ≥ 3, decided on each single tensor: two to twelve false drifts in "
+        "1,000 tensors.",
+    )
+    window: int = fields.whole(
+        default=100, doc="Tensors of the reference that new ones are compared with.", least=2, most=1_000_000
+    )
+    norm: bool = fields.flag(
+        default=True,
+        doc="Two more such sums, of the log of the norm and of its negative, for a change that makes tensors smaller: "
+        "they come no farther from the mean, often nearer. Not used by the paper's rule, nor with chordal.",
+    )
+    chordal: bool = fields.flag(
+        default=False,
+        doc="Is r = Σ_j D_j²(A, m0), the chordal distances of the flattenings, which see no scale? The first half of "
+        "the reference makes the mean, the other half mu_0 and sd_0.",
+        old="subspace",
+    )
+    seed: int = fields.whole(default=1, doc="For its sketches.", least=0)
 
-    def __init__(
-        self,
-        *,
-        rule: Literal["cusum", "paper"] = "cusum",
-        window: int = 100,
-        norm: bool = True,
-        subspace: bool = False,
-        seed: int = 1,
-    ) -> None:
-        choice("rule", rule, ("cusum", "paper"))
-        whole("window", window, least=2, most=1_000_000)
-        flag("norm", norm)
-        flag("subspace", subspace)
-        if subspace and rule == "paper":
-            raise ValueError("subspace must be False where rule is 'paper', got True")
-        if subspace:
-            whole("window with subspace", window, least=4)
-        self.rule, self.window, self.norm, self.subspace, self.seed = rule, window, norm, subspace, seed
-        self._how = Decomposition(seed=seed)
+    def _prepare(self) -> None:
+        if self.chordal and self.rule == "paper":
+            raise ValueError("chordal must be False where rule is 'paper', got True")
+        if self.chordal:
+            whole("window with chordal", self.window, least=4)
+        self._how = Decomposition(seed=self.seed)
         self._reference: Reference | None = None
         self._waiting: list[Tensors] = []
         self._table, self._residuals = np.zeros(jit.COLUMNS), np.zeros(0)
@@ -100,15 +93,15 @@ class TensorDriftDetector(Parametrised):
     # -- the reference ------------------------------------------------------------------------------------------------
 
     def reference(self, tensors: Any) -> Self:
-        """Compare with these tensors, two at least (four with subspace), from now on."""
+        """Compare with these tensors, two at least (four with chordal), from now on."""
         X = tensors_in(tensors, name="tensors")
-        whole("the number of tensors", len(X), least=4 if self.subspace else 2)
+        whole("the number of tensors", len(X), least=4 if self.chordal else 2)
         self._refer(X)
         return self
 
     def _refer(self, X: Tensors) -> None:
         found: Reference
-        if self.subspace:
+        if self.chordal:
             half = len(X) // 2
             found = SubspaceReference(self._how, self._how.of(mean_tensor(X[:half])), form(X))
             own = found.measures(X[half:])
@@ -237,7 +230,7 @@ class TensorDriftDetector(Parametrised):
             rows = np.ascontiguousarray(X).reshape(len(X), -1)
             return jit.cusum_dense(rows, reference.mean.reshape(-1), self.norm, self._table, levels)
         if self.rule == "cusum":
-            return jit.cusum(reference.measures(X), self.norm and not self.subspace, self._table, levels)
+            return jit.cusum(reference.measures(X), self.norm and not self.chordal, self._table, levels)
         if isinstance(reference, DenseWindow):
             rows, w = np.ascontiguousarray(X).reshape(len(X), -1), len(reference.window)
             window, sums = reference.window.reshape(w, -1), reference.sums.reshape(-1)
@@ -296,10 +289,10 @@ class TensorDriftDetector(Parametrised):
             raise ValueError("its table 'table' holds what no detector could")
         if waiting and (reference is not None or not 0 < len(waiting[0]) < self.window):
             raise ValueError("it holds more tensors than are waited for")
-        kind = SubspaceReference if self.subspace else DenseWindow if self.rule == "paper" else DenseReference
+        kind = SubspaceReference if self.chordal else DenseWindow if self.rule == "paper" else DenseReference
         if reference is None:
             return
-        if not isinstance(reference, InnerReference if reference.form != "dense" and not self.subspace else kind):
+        if not isinstance(reference, InnerReference if reference.form != "dense" and not self.chordal else kind):
             raise ValueError("its reference is that of another rule")
         if self.rule == "paper" and len(residuals) != reference.size:
             raise ValueError("its table 'residuals' has another shape")

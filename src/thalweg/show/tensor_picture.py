@@ -26,7 +26,7 @@ class ComparesTensors(Protocol):
         """The features, once known."""
 
     @property
-    def landmarks(self) -> Sequence[Any]:
+    def landmarks_(self) -> Sequence[Any]:
         """Tensors that others are compared with: each with a label, a number and values."""
 
     def explain_one(self, x: Any) -> Sequence[Any]:
@@ -73,7 +73,7 @@ def plot_explanation(
     params.whole("splits", splits, least=1, most=20)
     if path is not None:
         check_path(path)
-    reasons, landmarks = learner.explain_one(x), learner.landmarks
+    reasons, landmarks = learner.explain_one(x), learner.landmarks_
     if not landmarks or learner.schema is None or learner.schema.shape is None:
         raise ValueError("learner must have landmarks to be drawn: let it learn more tensors than its window")
     shape = learner.schema.shape

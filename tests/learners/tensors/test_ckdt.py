@@ -12,7 +12,7 @@ from thalweg.learners.tensors.tensor_tree import MARK_REFILLING
 from twins.ckdt import PlainCKDT
 
 ALL = [CKDT, MDDT, OPOR, LRTCR, LRTD, CKDTForest]
-SMALL = {"window": 40, "min_rebuild": 30, "n_landmarks": 6}
+SMALL = {"window": 40, "min_rebuild": 30, "landmarks": 6}
 
 
 def gammas(n, seed=1, shapes=(0.5, 3.0), size=(6, 5)):
@@ -66,7 +66,7 @@ def test_tensors_that_change_without_harm_keep_their_tree():
     X[450:] *= 2.0  # chordal distances do not see it, the detector does
     learner = CKDT(append_norm=False, **SMALL)
     assert accuracy(learner, X, y, 100) > 0.65
-    first = [landmark.number for landmark in learner.landmarks]
+    first = [landmark.number for landmark in learner.landmarks_]
     assert learner.n_builds > 1
     assert max(first) <= 40
 
@@ -147,7 +147,7 @@ def test_reasons_lead_to_the_leaf():
         assert features[names.index(reason.feature)] == pytest.approx(reason.value)
         assert reason.above == (reason.value > reason.threshold)
         assert reason.landmark == -1 or abs(reason.modes.sum() - 1.0) < 1e-12
-    landmarks = learner.landmarks
+    landmarks = learner.landmarks_
     assert len(landmarks) == 20
     assert {landmark.label for landmark in landmarks} == {0, 1}
     assert (landmarks[0].values == X[landmarks[0].number - 1]).all()
@@ -176,7 +176,7 @@ def test_reasons_for_other_forms_are_those_of_a_chunk_of_one(form):
 def test_the_norm_is_a_feature():
     X, y = gammas(800)
     X[y == 1] *= 50.0
-    learner = CKDT(n_landmarks=1, stratify=False, similarity="distance").partial_fit(X, y)
+    learner = CKDT(landmarks=1, stratify=False, similarity="distance").partial_fit(X, y)
     assert learner._model.trees.importances(0)[1] > 0.0
     shares = learner.importances()
     assert list(shares) == ["landmark 0", "log norm"]
@@ -280,7 +280,7 @@ def test_vectors_are_told_what_is_wanted(cls):
 @pytest.mark.parametrize(
     "wrong",
     [
-        {"replace": "soon"}, {"preset": "best"}, {"n_landmarks": 0}, {"rank": "all"}, {"similarity": "pixels"},
+        {"replace": "soon"}, {"preset": "best"}, {"landmarks": 0}, {"rank": "all"}, {"similarity": "pixels"},
         {"window": 1}, {"evolving": True, "shape": (2, 2)},
     ],
 )  # fmt: skip

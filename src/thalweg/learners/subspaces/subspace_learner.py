@@ -252,7 +252,7 @@ class SubspaceLearner(SubspaceParams, TensorParams, Classifier):
         return True
 
     def _start_anew(self, classes: int) -> None:
-        """Learn all anew, the reduction once there are rows for it; keep what was known until it has been tried again."""
+        """Learn all anew, the reduction once there are rows for it; keep what was known, to try it again."""
         own, head = self._own, self._own["head"]
         if self._past is None and not len(own["kept"]):
             self._past = PastModel(self._reduction.copy(), self._spaces, self._records.shape)

@@ -77,11 +77,13 @@ class CKDT(TensorTreeLearner, RankRule, Classifier):
     >>> X = rng.gamma(shapes, size=(600, 8, 8))
     >>> learner = CKDT()
     >>> proba = learner.test_then_train(X, y)
-    >>> bool((proba.argmax(axis=1) == y)[300:].mean() > 0.9), len(learner.landmarks)
+    >>> bool((proba.argmax(axis=1) == y)[300:].mean() > 0.9), len(learner.landmarks_)
     (True, 20)
     """
 
-    n_landmarks: int = fields.whole(default=20, doc="Drawn from the tensors that the tree is built from.", least=1)
+    landmarks: int = fields.whole(
+        default=20, doc="How many are drawn from the tensors that the tree is built from.", least=1, old="n_landmarks"
+    )
     stratify: bool = fields.flag(default=True, doc="Is at least one landmark of each class, while there is room?")
     similarity: Similarity | None = fields.choice(
         default=None,
@@ -106,7 +108,7 @@ class CKDT(TensorTreeLearner, RankRule, Classifier):
 
     def _prepare(self) -> None:
         super()._prepare()
-        params.whole("n_landmarks", self.n_landmarks, least=1, most=min(self.window, self.min_rebuild))
+        params.whole("landmarks", self.landmarks, least=1, most=min(self.window, self.min_rebuild))
         if self.evolving and self.shape is not None:
             raise ValueError(f"shape must be None where evolving is True, got {params.shown(self.shape)}")
         self._maps()
@@ -118,7 +120,7 @@ class CKDT(TensorTreeLearner, RankRule, Classifier):
             similarity=self._chosen("similarity"), rank=self._chosen("rank"), max_rank=self.max_rank,
             energy=self.energy, route=self.route, append_norm=self._chosen("append_norm"), seed=self.seed,
         )  # fmt: skip
-        return Landmarks(how.get_params(), self.n_landmarks, self.stratify, self.seed)
+        return Landmarks(how.get_params(), self.landmarks, self.stratify, self.seed)
 
     def _chosen(self, name: str) -> Any:
         """A parameter, or what stands for None.
@@ -131,7 +133,7 @@ class CKDT(TensorTreeLearner, RankRule, Classifier):
         return super()._chosen(name)
 
     @property
-    def landmarks(self) -> tuple[Landmark, ...]:
+    def landmarks_(self) -> tuple[Landmark, ...]:
         """The tensors that others are compared with now; none before ``window`` tensors have come."""
         if self._model is None:
             return ()

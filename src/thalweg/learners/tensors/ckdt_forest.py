@@ -67,11 +67,12 @@ class CKDTForest(BinnedTreeParams, RankRule, TensorParams, Classifier):
 
     size: int = fields.whole(default=10, doc="Members.", least=1, most=10_000)
     rate: float = fields.number(default=6.0, doc="Mean of the Poisson weight of a tensor (λ).", above=0, below=100)
-    n_landmarks: int = fields.whole(
+    landmarks: int = fields.whole(
         default=20,
         doc="A member has as many features as so many landmarks give, at most those of its half of the pool.",
         least=1,
         most=1_000_000,
+        old="n_landmarks",
     )
     pool: int = fields.whole(default=200, doc="Landmarks that members draw from, in two halves.", least=POOLS)
     similarity: Similarity = fields.choice(default="auto", doc="The features, see ChordalFeatures.", old="features")
@@ -270,7 +271,7 @@ class CKDTForest(BinnedTreeParams, RankRule, TensorParams, Classifier):
         self._maps[p] = self._new_map().fit(X[drawn])
         width = self._maps[p].width
         per = (width - self.append_norm) // len(drawn)
-        most = min(width, self.n_landmarks * per + self.append_norm)
+        most = min(width, self.landmarks * per + self.append_norm)
         if not self._columns.shape[1]:  # from now on as many: both halves always have as many landmarks
             self._columns = np.zeros((self.size, most), dtype=np.int64)
         for t in self._of_pool(p):

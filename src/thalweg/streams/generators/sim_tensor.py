@@ -1,19 +1,28 @@
 """A stream of tensors in factor form: two classes whose factors have Gamma entries, and a drift."""
 
-from typing import Any, final
+from typing import Any, Literal, final, get_args
 
 import numpy as np
 
+from thalweg.core import params
 from thalweg.core.chunk import Chunk
-from thalweg.core.params import choice, flag, number, shown, whole
+from thalweg.core.fields import choice, flag, free, number, whole
 from thalweg.core.schema import Schema
 from thalweg.jit.random import seeded
 from thalweg.streams.generators import sim_tensor_jit as jit
 from thalweg.streams.source import Generator
 from thalweg.tensors.forms import LARGEST_DENSE, CPTensors, Floats, Ints
 
-DRIFTS = ("none", "gradual", "incremental", "sudden")
+Drift = Literal["none", "gradual", "incremental", "sudden"]
+DRIFTS: tuple[str, ...] = get_args(Drift)
 LEAST_FACTOR, MOST_FACTOR = 1.2, 1.8
+
+
+def _two_numbers(name: str, value: Any) -> None:
+    if not isinstance(value, (tuple, list)) or len(value) != 2:
+        raise ValueError(f"{name} must be two numbers above 0, got {params.shown(value)}")
+    for shape in value:
+        params.number(f"each of {name}", shape, above=0)
 
 
 @final
@@ -24,38 +33,9 @@ class SimTensor(Generator):
     weights and factors of a tensor, as the schema's rank says, or all its values (form "dense"); ``read_tensors`` gives
     tensors.
 
-    H. Fanaee-T, J. Gama, "SimTensor: a synthetic tensor data generator", 2016.
-
-    Parameters
+    References
     ----------
-    order : int
-        Modes.
-    size : int
-        Of each mode.
-    rank : int
-        r.
-    drift : str
-        "none", "gradual", "incremental" or "sudden".
-    shapes : tuple[float, float]
-        Of the two classes, at first.
-    n_drifts : int
-        Changes, equally spaced; at each both shapes are multiplied by one number from [1.2, 1.8], or divided by it.
-    width : float
-        Of a gradual or incremental change, as a share of the tensors between two changes.
-    mode : str
-        "iid", factors drawn afresh; "template", each class has factors of its own, drawn at each change, and a tensor
-        multiplies them by Gamma(5, 1/5) noise.
-    form : str
-        "cp", or "dense" for tensors of up to ten million values. preset "simtensor": the shapes are 0.1 + 0.1 |N(0,
-        1)| and the entries 100 times smaller, as in that tool; ``shapes`` is not used.
-    swap_labels : bool
-        A change swaps the labels and nothing else.
-    preset : str
-        "simtensor": the shapes are 0.1 + 0.1 |N(0, 1)| and the entries 100 times smaller, as in that tool.
-    seed : int
-        Random seed.
-    limit : int
-        Tensors in all, over which the changes are spread.
+    H. Fanaee-T, J. Gama, "SimTensor: a synthetic tensor data generator", 2016.
 
     Examples
     --------
@@ -66,51 +46,51 @@ class SimTensor(Generator):
     ((100, 123), (10, 10, 10, 10))
     """
 
-    def __init__(
-        self,
-        *,
-        order: int = 3,
-        size: int = 100,
-        rank: int = 3,
-        drift: str = "none",
-        shapes: tuple[float, float] = (2.0, 3.0),
-        n_drifts: int = 3,
-        width: float = 0.1,
-        mode: str = "iid",
-        form: str = "cp",
-        swap_labels: bool = False,
-        preset: str = "ours",
-        seed: int = 1,
-        limit: int = 100_000,
-    ) -> None:
-        whole("order", order, least=1, most=32)
-        whole("size", size, least=1)
-        whole("rank", rank, least=1)
-        choice("drift", drift, DRIFTS)
-        if not isinstance(shapes, (tuple, list)) or len(shapes) != 2:
-            raise ValueError(f"shapes must be two numbers above 0, got {shown(shapes)}")
-        for shape in shapes:
-            number("each of shapes", shape, above=0)
-        whole("limit", limit, least=1)
-        whole("n_drifts", n_drifts, least=0, below=limit)
-        number("width", width, above=0, most=1)
-        choice("mode", mode, ("iid", "template"))
-        choice("form", form, ("cp", "dense"))
-        if form == "dense" and size**order > LARGEST_DENSE:
-            raise ValueError(f"form must be 'cp' for tensors of more than {LARGEST_DENSE} values, got {size}^{order}")
-        flag("swap_labels", swap_labels)
-        choice("preset", preset, ("ours", "simtensor"))
-        whole("seed", seed, least=0)
-        self._set_limit(limit)
-        self.order, self.size, self.rank, self.drift, self.shapes = order, size, rank, drift, shapes
-        self.n_drifts, self.width, self.mode, self.form, self.seed = n_drifts, width, mode, form, seed
-        self.swap_labels, self.preset = swap_labels, preset
-        self._scale = 0.01 if preset == "simtensor" else 1.0
-        self._segment = limit / (n_drifts + 1)
+    order: int = whole(default=3, doc="Modes.", least=1, most=32)
+    size: int = whole(default=100, doc="Of each mode.", least=1)
+    rank: int = whole(default=3, doc="The CP rank of a tensor (r).", least=1)
+    drift: Drift = choice(default="none", doc="How the concept changes.")
+    shapes: tuple[float, float] = free(default=(2.0, 3.0), doc="Of the two classes, at first.", check=_two_numbers)
+    changes: int = whole(
+        default=3,
+        doc="How many, equally spaced; at each both shapes are multiplied by one number from [1.2, 1.8], or divided by "
+        "it.",
+        least=0,
+        old="n_drifts",
+    )
+    width: float = number(
+        default=0.1,
+        doc="Of a gradual or incremental change, as a share of the tensors between two changes.",
+        above=0,
+        most=1,
+    )
+    mode: Literal["iid", "template"] = choice(
+        default="iid",
+        doc="iid: factors are drawn afresh; template: each class has factors of its own, drawn at each change, and a "
+        "tensor multiplies them by Gamma(5, 1/5) noise.",
+    )
+    form: Literal["cp", "dense"] = choice(
+        default="cp", doc="The weights and factors of a tensor, or up to ten million values."
+    )
+    swap_labels: bool = flag(default=False, doc="Does a change swap the labels, and nothing else?")
+    preset: Literal["ours", "simtensor"] = choice(
+        default="ours",
+        doc="simtensor: the shapes are 0.1 + 0.1 |N(0, 1)| and the entries 100 times smaller, as in that tool; "
+        "``shapes`` is not used.",
+    )
+    limit: int = whole(default=100_000, doc="Tensors in all, over which the changes are spread.", least=1)
+
+    def _prepare(self) -> None:
+        params.whole("changes", self.changes, least=0, below=self.limit)
+        if self.form == "dense" and self.size**self.order > LARGEST_DENSE:
+            got = f"{self.size}^{self.order}"
+            raise ValueError(f"form must be 'cp' for tensors of more than {LARGEST_DENSE} values, got {got}")
+        self._scale = 0.01 if self.preset == "simtensor" else 1.0
+        self._segment = self.limit / (self.changes + 1)
         self._shapes = self._concepts()
         self._templates = self._drawn()
         self._described: Schema | None = None
-        self.restart()
+        super()._prepare()
 
     @property
     def schema(self) -> Schema:
@@ -125,7 +105,7 @@ class SimTensor(Generator):
         """Where the concept changes."""
         if self.drift == "none":
             return ()
-        return tuple(int(self._segment * c) for c in range(1, self.n_drifts + 1))
+        return tuple(int(self._segment * c) for c in range(1, self.changes + 1))
 
     @property
     def widths(self) -> tuple[float, ...]:
@@ -151,12 +131,12 @@ class SimTensor(Generator):
         return chunk.X.reshape(-1, *(self.size,) * self.order), chunk.y
 
     def _next(self, n: int) -> Chunk:
-        routine: Any = jit.draw_tensors
         weights, y = np.ones((n, self.rank)), np.empty(n, dtype=np.int64)
         columns = np.empty((n, self.order, self.rank, self.size))
-        routine(
-            self._random, self._given, np.array(self.drifts, dtype=np.float64), self._width, DRIFTS.index(self.drift),
-            self._shapes, self._scale, self._templates, bool(self.swap_labels), columns, y,
+        starts, drift = np.array(self.drifts, dtype=np.float64), DRIFTS.index(self.drift)
+        jit.draw_tensors(
+            self._random, self._given, starts, self._width, drift, self._shapes, self._scale, self._templates,
+            self.swap_labels, columns, y,
         )  # fmt: skip
         if self.form == "cp":
             return Chunk(np.concatenate([weights, columns.reshape(n, -1)], axis=1), y)
@@ -169,7 +149,7 @@ class SimTensor(Generator):
         rows = [np.array(self.shapes, dtype=np.float64)]
         if self.preset == "simtensor":
             rows = [0.1 + 0.1 * np.abs(rng.standard_normal(2))]
-        for _ in range(self.n_drifts):
+        for _ in range(self.changes):
             factor = rng.uniform(LEAST_FACTOR, MOST_FACTOR)
             up = rng.random() < 0.5
             rows.append(rows[-1] if self.swap_labels else rows[-1] * (factor if up else 1.0 / factor))
@@ -179,9 +159,8 @@ class SimTensor(Generator):
         """Draw the templates of every concept."""
         if self.mode == "iid":
             return np.zeros((0, 2, 1, 1, 1))
-        routine: Any = jit.draw_templates
-        templates = np.empty((self.n_drifts + 1, 2, self.order, self.rank, self.size))
-        routine(seeded(self.seed, 2)[1:], self._shapes, self._scale, templates)
+        templates = np.empty((self.changes + 1, 2, self.order, self.rank, self.size))
+        jit.draw_templates(seeded(self.seed, 2)[1:], self._shapes, self._scale, templates)
         if self.swap_labels:
             templates[:] = templates[:1].copy()
         return templates

@@ -9,8 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thalweg.core.chunk import Chunk
+from thalweg.core.fields import Parametrised, free, number, whole
 from thalweg.core.names import parse
-from thalweg.core.params import choice, number, shown, whole
+from thalweg.core.params import choice, shown
+from thalweg.core.params import whole as check_whole
 from thalweg.core.protocols import Stream
 from thalweg.streams.datasets.loading import load_dataset
 from thalweg.streams.nested import changes, codes_of, is_dense, is_stream, known_classes
@@ -22,40 +24,24 @@ Floats = NDArray[np.float64]
 CHANGES = ("rotate", "blur", "invert", "recolour", "relabel")
 
 
-@final
-class ImageDrift(Around):
-    """Another stream's images, changed from a position on, and once more from each further one.
+def _rising(name: str, value: Any) -> None:
+    """Refuse anything but a whole number, or several that rise."""
+    values = list(value) if isinstance(value, (tuple, list)) else [value]
+    for each in values:
+        check_whole(name, each, least=0)
+    if not values or any(b <= a for a, b in pairwise(values)):
+        raise ValueError(f"{name} must be a whole number, or several that rise, got {shown(value)}")
 
-    Parameters
-    ----------
-    stream : Stream | str
-        Of images, height × width or height × width × colours, read from where it is; or the name of a data set, such
-        as "digits" or "mnist(order=shuffled)".
-    change : str | tuple[str, ...]
-        "rotate", by ``degrees`` against the clock; "blur", by a Gaussian of ``sigma`` pixels; "invert", ``white``
-        becomes 0 and 0 becomes white; "recolour", each colour becomes the next one; "relabel", each class gets the
-        name of the next one, and the images stay; or a tuple, one for each position.
-    at : int | tuple[int, ...]
-        How many images come before the change, or a tuple of such numbers, in order.
-    width : float
-        0, at once; above it, how long the change takes: the chance of an image to have come through it follows the
-        sigmoid of ``DriftStream``.
-    degrees : float
-        Angle of a rotation, against the clock.
-    sigma : float
-        Standard deviation of the blur, in pixels.
-    white : float | None
-        The highest value of a pixel; None: what the stream says.
-    seed : int
-        Random seed.
-    limit : int | None
-        Images, None: until the stream ends.
+
+@final
+class ImageDrift(Around, Parametrised):
+    """Another stream's images, changed from a position on, and once more from each further one.
 
     Examples
     --------
     >>> from thalweg import ArrayStream
     >>> images = np.arange(4 * 9).reshape(4, 3, 3)
-    >>> stream = ImageDrift(stream=ArrayStream(images, [0, 1, 0, 1]), change="rotate", at=2)
+    >>> stream = ImageDrift(stream=ArrayStream(images, [0, 1, 0, 1]), change="rotate", position=2)
     >>> turned = stream.take(4).X.reshape(4, 3, 3)
     >>> bool((turned[:2] == images[:2]).all()), bool((turned[2:] == np.rot90(images[2:], axes=(1, 2))).all())
     (True, True)
@@ -63,43 +49,57 @@ class ImageDrift(Around):
     (2,)
     """
 
-    def __init__(
-        self,
-        *,
-        stream: Stream | str = "digits",
-        change: str | tuple[str, ...] = "rotate",
-        at: int | tuple[int, ...] = 900,
-        width: float = 0,
-        degrees: float = 90.0,
-        sigma: float = 1.0,
-        white: float | None = None,
-        seed: int = 1,
-        limit: int | None = None,
-    ) -> None:
-        self.change, self.at, self.width, self.degrees, self.sigma = change, at, width, degrees, sigma
-        self.seed, self._named = seed, stream
-        self._positions = _positions(at)
-        number("width", width, least=0)
-        number("degrees", degrees)
-        number("sigma", sigma, above=0)
+    stream: Any = free(
+        default="digits",
+        doc="A stream of images, height × width or height × width × colours, read from where it is; or the name of a "
+        'data set, such as "digits" or "mnist(order=shuffled)".',
+    )
+    change: str | tuple[str, ...] = free(
+        default="rotate",
+        doc='"rotate", by ``degrees`` against the clock; "blur", by a Gaussian of ``sigma`` pixels; "invert", '
+        '``white`` becomes 0 and 0 becomes white; "recolour", each colour becomes the next one; "relabel", each class '
+        "gets the name of the next one, and the images stay; or a tuple, one for each position.",
+    )
+    position: int | tuple[int, ...] = free(
+        default=900,
+        doc="How many images come before the change, or a tuple of such numbers, in order.",
+        check=_rising,
+        old="at",
+    )
+    width: float = number(
+        default=0,
+        doc="0, at once; above it, how long the change takes: the chance of an image to have come through it follows "
+        "the sigmoid of ``DriftStream``.",
+        least=0,
+    )
+    degrees: float = number(default=90.0, doc="Angle of a rotation, against the clock.")
+    sigma: float = number(default=1.0, doc="Standard deviation of the blur, in pixels.", above=0)
+    white: float | None = number(default=None, doc="The highest value of a pixel; None: what the stream says.", above=0)
+    seed: int = whole(default=1, doc="Of the random numbers.", least=0)
+    limit: int | None = whole(default=None, doc="Images; None: until the stream ends.", least=0)
+
+    def _prepare(self) -> None:
+        self._given_stream, self._given_white = self.stream, self.white
+        positions, change = self.position, self.change
+        self._positions = [int(p) for p in (positions if isinstance(positions, (tuple, list)) else [positions])]
         words = change if isinstance(change, (tuple, list)) else (change,) * len(self._positions)
         for word in words:
             choice("change", word, CHANGES)
         if len(words) != len(self._positions):
-            raise ValueError(f"change must be one of {', '.join(CHANGES)}, or one for each of at, got {shown(change)}")
-        found = _opened(stream) if isinstance(stream, str) else stream
+            options = ", ".join(CHANGES)
+            raise ValueError(f"change must be one of {options}, or one for each position, got {shown(change)}")
+        found = _opened(self.stream) if isinstance(self.stream, str) else self.stream
         is_stream("stream", found)
         is_dense("stream", found)
         self._shape = _image_shape(found)
-        self._given_white = white
-        self.white = getattr(found, "white", None) if white is None else white
+        self.white = getattr(found, "white", None) if self.white is None else self.white
         self._steps = [self._step(word, found) for word in words]
-        self._surround(found, limit)
+        self._surround(found, self.limit)
         self.name = getattr(found, "name", None)
         self.restart()
 
     def _param(self, name: str) -> Any:
-        return {"stream": self._named, "white": self._given_white}.get(name, getattr(self, name))
+        return {"stream": self._given_stream, "white": self._given_white}.get(name, getattr(self, name))
 
     def _changes(self) -> dict[int, float]:
         return changes(self.stream) | dict.fromkeys(self._positions, max(1.0, float(self.width)))
@@ -126,7 +126,6 @@ class ImageDrift(Around):
         if word == "invert":
             if self.white is None:
                 raise ValueError("white must be the highest value of a pixel where change is 'invert', got None")
-            number("white", self.white, above=0)
             return partial(_invert, float(self.white))
         if word == "recolour":
             if len(self._shape) != 3:
@@ -166,16 +165,6 @@ def _recolour(images: Floats, y: NDArray[Any]) -> tuple[Floats, NDArray[Any]]:
 def _relabel(classes: tuple[Any, ...], images: Floats, y: NDArray[Any]) -> tuple[Floats, NDArray[Any]]:
     codes = (codes_of(y, classes) + 1) % len(classes)
     return images, np.array(classes, dtype=object if y.dtype == object else None)[codes]
-
-
-def _positions(at: Any) -> list[int]:
-    """Let positions in: a whole number, or several that rise."""
-    values = list(at) if isinstance(at, (tuple, list)) else [at]
-    for value in values:
-        whole("at", value, least=0)
-    if not values or any(b <= a for a, b in pairwise(values)):
-        raise ValueError(f"at must be a whole number, or several that rise, got {shown(at)}")
-    return [int(value) for value in values]
 
 
 def _opened(text: str) -> Stream:
