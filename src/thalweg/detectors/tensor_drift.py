@@ -14,11 +14,11 @@ from thalweg.core.protocols import State
 from thalweg.core.tables import sound
 from thalweg.detectors import tensor_drift_jit as jit
 from thalweg.detectors.tensor_reference import (
+    ChordalReference,
     DenseReference,
     DenseWindow,
     InnerReference,
     Reference,
-    SubspaceReference,
     inner_reference,
     left_out,
     mean_tensor,
@@ -103,7 +103,7 @@ class TensorDriftDetector(Parametrised):
         found: Reference
         if self.chordal:
             half = len(X) // 2
-            found = SubspaceReference(self._how, self._how.of(mean_tensor(X[:half])), form(X))
+            found = ChordalReference(self._how, self._how.of(mean_tensor(X[:half])), form(X))
             own = found.measures(X[half:])
         else:
             if not isinstance(X, np.ndarray):
@@ -289,7 +289,7 @@ class TensorDriftDetector(Parametrised):
             raise ValueError("its table 'table' holds what no detector could")
         if waiting and (reference is not None or not 0 < len(waiting[0]) < self.window):
             raise ValueError("it holds more tensors than are waited for")
-        kind = SubspaceReference if self.chordal else DenseWindow if self.rule == "paper" else DenseReference
+        kind = ChordalReference if self.chordal else DenseWindow if self.rule == "paper" else DenseReference
         if reference is None:
             return
         if not isinstance(reference, InnerReference if reference.form != "dense" and not self.chordal else kind):

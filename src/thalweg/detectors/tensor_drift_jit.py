@@ -22,8 +22,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from thalweg.detectors import adwin_jit
-from thalweg.jit.compile import compiled, hot, inlined
+from thalweg.jit.compile import hot, inlined
 from thalweg.jit.vectors import dot
 
 Floats = NDArray[np.float64]
@@ -229,12 +228,3 @@ def slide_dense(
                 for j in range(size):
                     sums[j] += window[k, j]
     return len(X)
-
-
-# -- errors -----------------------------------------------------------------------------------------------------------
-
-
-@compiled
-def watch_errors(guards: Floats, i: int, wrong: float, rules: Floats) -> bool:
-    """Let ADWIN i take one error (1.0) or right answer (0.0); True when errors have risen."""
-    return bool(adwin_jit.step(guards, i, wrong, rules) == 2)

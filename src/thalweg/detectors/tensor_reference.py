@@ -266,7 +266,7 @@ class SparseReference(InnerReference):
 
 
 @final
-class SubspaceReference(Reference):
+class ChordalReference(Reference):
     """The row spaces of the flattenings of the mean; a distance is the sum of the chordal D_j² over the modes."""
 
     __slots__ = ("_how", "_mean", "form")
@@ -318,7 +318,7 @@ def reference_from(state: Mapping[str, NDArray[Any]], how: Decomposition) -> Ref
         return DenseWindow(window.copy(), sound(state, "sums", window.shape[1:]).copy())
     if "subspace" in state:
         kind = FORMS[int(sound(state, "subspace", (1,), np.int64, least=0, below=len(FORMS))[0])]
-        return SubspaceReference(how, bases_from(state), kind)
+        return ChordalReference(how, bases_from(state), kind)
     tensors = tensors_from(state)
     return inner_reference(tensors, sound(state, "gram", (len(tensors),) * 2).copy())
 

@@ -106,7 +106,7 @@ def test_a_false_alarm_brings_old_knowledge_back(digits):
     X, y = digits
     learner = small()
     learner.partial_fit(X[:600], y[:600])
-    learner._start_anew(len(learner.classes_))
+    learner._restart(len(learner.classes_))
     before = learner._past.spaces.weights.sum()
     learner.partial_fit(X[600:700], y[600:700])
     assert learner._past is None
@@ -172,8 +172,8 @@ def test_views_of_views(digits):
     reduction = past.reduction.copy()
     (a, _), (b, _) = symmetries((8, 8))[3], symmetries((8, 8))[5]
     before = reduction.values(X)
-    reduction.see(a, -1.0)
-    reduction.see(b, -1.0)
+    reduction.add_view(a, -1.0)
+    reduction.add_view(b, -1.0)
     assert reduction.values(X[:, np.argsort(a)][:, np.argsort(b)]).tobytes() == before.tobytes()
 
 

@@ -346,3 +346,9 @@ def test_the_forest_votes_by_a_weighted_geometric_mean() -> None:
     none = np.zeros(3)
     vote(opinions, 0, np.zeros(3), 2, none)
     assert none.tolist() == [0.5, 0.5, 0.0]
+
+
+@pytest.mark.parametrize("cls", [CKDT, CKDTForest])
+def test_the_old_word_for_landmarks_still_works(cls):
+    with pytest.warns(DeprecationWarning, match=f"'n_landmarks' of {cls.__name__} is now called 'landmarks'"):
+        assert cls(n_landmarks=7).landmarks == 7

@@ -37,7 +37,7 @@ class PastModel:
 
     def match(self, X: Floats, y: Ints) -> Match:
         """Find the view of the tensors, and the names of the classes, in which the old knowledge errs least."""
-        views = symmetries(self.shape) if self.reduction.sees_patches else [(np.arange(X.shape[1]), 1.0)]
+        views = symmetries(self.shape) if self.reduction.uses_patches else [(np.arange(X.shape[1]), 1.0)]
         if len(views) > FINALISTS:
             part = slice(max(0, len(X) - FIRST_LOOK), len(X))  # the last ones: a gradual drift is furthest there
             scores = [self._match(X[part], y[part], *view).accuracy for view in views]

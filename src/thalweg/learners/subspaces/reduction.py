@@ -40,7 +40,7 @@ class Reduction:
         return bool(self._tables)
 
     @property
-    def sees_patches(self) -> bool:
+    def uses_patches(self) -> bool:
         """Are tensors looked at by their patches?"""
         return self._patches is not None
 
@@ -81,7 +81,7 @@ class Reduction:
         self.map(X, np.arange(len(X)), out)
         return out
 
-    def see(self, turn: Ints, sign: float) -> None:
+    def add_view(self, turn: Ints, sign: float) -> None:
         """From now on take value turn[i] of a tensor, times sign, for value i."""
         before = self._view["turn"]
         self._view = {"turn": turn[before] if len(before) else turn, "sign": self._view["sign"] * sign}

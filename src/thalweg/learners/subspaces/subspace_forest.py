@@ -33,5 +33,5 @@ class SubspaceForest(SubspaceLearner):
     def _n_trees(self) -> int:
         return int(self.size)
 
-    def _weigh(self, draws: Floats) -> None:
+    def _draw_weights(self, draws: Floats) -> None:
         draw(self._seeds, int(self._own["head"][ROWS]), float(self.rate), draws)

@@ -98,7 +98,7 @@ def answer(
     for j in range(len(events)):
         e = events[j]
         row = max(e, ~e)
-        soften(F[j], gauge[SHARPNESS], known, own[SUBSPACES])
+        softmax(F[j], gauge[SHARPNESS], known, own[SUBSPACES])
         answers = 1
         if trees.shape[1]:
             answers = 3
@@ -130,7 +130,7 @@ def answer(
 
 
 @called
-def soften(f: Floats, sharpness: float, known: int, p: Floats) -> None:
+def softmax(f: Floats, sharpness: float, known: int, p: Floats) -> None:
     """Write the probabilities of the classes by their features; all alike if nothing is known of any."""
     total, beta = 0.0, math.exp(sharpness)
     for k in range(known):

@@ -119,14 +119,14 @@ class SubspaceLearner(SubspaceParams, TensorParams, Classifier):
         if math.prod(shape) > LARGEST_FULL:
             name, most = type(self).__name__, LARGEST_FULL
             raise ValueError(f"X must hold tensors of at most {most} values for {name}, got tensors of shape {shape}")
-        self._take(shape)
+        self._make_parts(shape)
         self._own = {
             "head": np.zeros(5, dtype=np.int64), "gauge": np.zeros(jit.GAUGE), "drift": _fresh(self.drift),
             "typical": np.zeros(0),
         } | _room("kept", int(self.warmup), schema.n_features) | _room("sample", 0, 0)  # fmt: skip
         self._own["gauge"][jit.SHARPNESS] = _FIRST_SHARPNESS
 
-    def _take(self, shape: Shape) -> None:
+    def _make_parts(self, shape: Shape) -> None:
         """Make the parts for records of this shape."""
         wanted = has_patches(shape) if self.patches == "auto" else self.patches
         patches = PatchFeatures(seed=int(self.seed)) if wanted else None
@@ -152,22 +152,22 @@ class SubspaceLearner(SubspaceParams, TensorParams, Classifier):
         rows = np.ascontiguousarray(dense.reshape(len(dense), int(np.prod(self._records.shape))))
         own, head, at, classes = self._own, self._own["head"], 0, out.shape[1]
         if self._reduction.fitted:
-            self._spaces.admit(classes)
+            self._spaces.add_classes(classes)
         Z: Floats | None = None
         drifted = False
         while at < len(events):
             left = events[at:]
-            mark = self._mark()
+            milestone = self._next_milestone()
             if not self._reduction.fitted:
-                n = jit.keep_first(own["kept"], own["kept_codes"], own["kept_weights"], int(head[KEPT]), mark, rows, y,
-                                   w, left, out, known)  # fmt: skip
+                n = jit.keep_first(own["kept"], own["kept_codes"], own["kept_weights"], int(head[KEPT]), milestone,
+                                   rows, y, w, left, out, known)  # fmt: skip
                 gone = left[:n]
                 head[KEPT] += np.count_nonzero(gone < 0)
             else:
                 if Z is None:
                     Z = np.empty((len(rows), self._reduction.p))
                     self._reduction.map(rows, np.unique(np.maximum(left, ~left)), Z)
-                n, drifted = self._step(rows, Z, y, w, left, out, known, mark)
+                n, drifted = self._step(rows, Z, y, w, left, out, known, milestone)
                 gone = left[:n]
             at += n
             learned = ~gone[gone < 0]
@@ -176,28 +176,28 @@ class SubspaceLearner(SubspaceParams, TensorParams, Classifier):
             known = max(known, int(y[learned].max()) + 1)
             head[ROWS] += len(learned)
             if Z is not None:
-                self._spaces.absorb(Z, y, w, gone)
+                self._spaces.learn_events(Z, y, w, gone)
             if drifted:
-                self._start_anew(classes)
+                self._restart(classes)
                 drifted = False
-            elif head[KEPT] == mark and len(own["kept"]):
-                self._pass_mark(mark, classes)
+            elif head[KEPT] == milestone and len(own["kept"]):
+                self._reach_milestone(milestone, classes)
                 Z = None
             elif Z is not None:
-                self._tend_trees(known)
+                self._update_trees(known)
 
     def _step(
-        self, X: Floats, Z: Floats, y: Ints, w: Floats, events: Ints, out: Floats, known: int, mark: int
+        self, X: Floats, Z: Floats, y: Ints, w: Floats, events: Ints, out: Floats, known: int, milestone: int
     ) -> tuple[int, bool]:
         """Carry out events as long as they see the same subspaces; give how many, and whether they end in a drift."""
         own, head = self._own, self._own["head"]
         collecting, sampling = len(own["kept"]), len(own["sample_codes"])
-        most = mark - int(head[KEPT]) if collecting else sampling - int(head[SAMPLED]) if sampling else -1
-        events = events[: self._spaces.stretch(y, w, events, 0, most)]
-        residuals = self._spaces.look(Z, events)
+        most = milestone - int(head[KEPT]) if collecting else sampling - int(head[SAMPLED]) if sampling else -1
+        events = events[: self._spaces.count_until_refresh(y, w, events, 0, most)]
+        residuals = self._spaces.residuals_of(Z, events)
         F = np.empty_like(residuals)
         jit.features(residuals, F)
-        said = self._ask(F, y, w, events, known) if head[GROWN] else np.zeros((len(events), 0))
+        said = self._ask_trees(F, y, w, events, known) if head[GROWN] else np.zeros((len(events), 0))
         code, rules = self._detector_rules
         n = jit.answer(own["gauge"], code, own["drift"], rules, F, said, y, w, events, out, known)
         events = events[: abs(n)]
@@ -216,42 +216,42 @@ class SubspaceLearner(SubspaceParams, TensorParams, Classifier):
 
     # -- what tensors are reduced to, now and before a drift ----------------------------------------------------------
 
-    def _mark(self) -> int:
+    def _next_milestone(self) -> int:
         """How many rows must be kept until the reduction is learnt, or old knowledge is tried again."""
         kept, most = int(self._own["head"][KEPT]), int(self.warmup)
         marks = (most // 2, most) if self._past is not None else (most // 4, most // 2, most)
         return next(m for m in marks if m > kept or m == most)
 
-    def _pass_mark(self, mark: int, classes: int) -> None:
+    def _reach_milestone(self, milestone: int, classes: int) -> None:
         """Take up old knowledge again if it is better than the new, or else learn the reduction from the rows kept."""
         own = self._own
-        X, y, w = own["kept"][:mark], own["kept_codes"][:mark], own["kept_weights"][:mark]
-        known_again = self._past is not None and self._take_up(self._past, X, y, w, classes)
-        if not known_again and (self._past is None or mark == self.warmup):
+        X, y, w = own["kept"][:milestone], own["kept_codes"][:milestone], own["kept_weights"][:milestone]
+        known_again = self._past is not None and self._try_past(self._past, X, y, w, classes)
+        if not known_again and (self._past is None or milestone == self.warmup):
             self._reduction.fit(X)
             self._spaces.clear(self._reduction.p, classes)
-            self._spaces.gather(self._reduction.values(X), y, w)
-        if known_again or mark == self.warmup:
+            self._spaces.learn_all(self._reduction.values(X), y, w)
+        if known_again or milestone == self.warmup:
             self._past = None
             own |= _room("kept", 0, 0) | _room("sample", int(self.warmup), MOST_FEATURES)
             own["sample"][:] = np.nan
             own["head"][[KEPT, SAMPLED]] = 0
 
-    def _take_up(self, past: PastModel, X: Floats, y: Ints, w: Floats, classes: int) -> bool:
+    def _try_past(self, past: PastModel, X: Floats, y: Ints, w: Floats, classes: int) -> bool:
         """Continue from old knowledge, if it is right more often than the new about the last of these rows."""
         n, gauge = int(self.warmup) // 2, self._own["gauge"]
-        past.spaces.admit(classes)
+        past.spaces.add_classes(classes)
         match = past.match(X[-n:], y[-n:])
         right, gauge[jit.RIGHT] = gauge[jit.RIGHT] / n, 0.0
         if match.accuracy < right + _BETTER:
             return False
         self._reduction, self._spaces = past.reduction, past.spaces
-        self._reduction.see(match.turn, match.sign)
+        self._reduction.add_view(match.turn, match.sign)
         self._spaces.rename(match.renamed)
         self._spaces.learn(self._reduction.values(X), y, w)
         return True
 
-    def _start_anew(self, classes: int) -> None:
+    def _restart(self, classes: int) -> None:
         """Learn all anew, the reduction once there are rows for it; keep what was known, to try it again."""
         own, head = self._own, self._own["head"]
         if self._past is None and not len(own["kept"]):
@@ -268,7 +268,7 @@ class SubspaceLearner(SubspaceParams, TensorParams, Classifier):
 
     # -- the trees ----------------------------------------------------------------------------------------------------
 
-    def _ask(self, F: Floats, y: Ints, w: Floats, events: Ints, known: int) -> Floats:
+    def _ask_trees(self, F: Floats, y: Ints, w: Floats, events: Ints, known: int) -> Floats:
         """Give what the trees say of the row of each event, and let them learn."""
         learns = np.flatnonzero(events < 0)
         which, n = ~events[learns], len(events)
@@ -276,7 +276,7 @@ class SubspaceLearner(SubspaceParams, TensorParams, Classifier):
         codes[learns], weights[learns] = y[which], w[which]
         order = np.insert(np.arange(n), learns + 1, ~learns)  # each row is asked for; those to be learned then learned
         draws = np.ones((self._n_trees, len(learns)))
-        self._weigh(draws)
+        self._draw_weights(draws)
         F = np.ascontiguousarray(F[:, :MOST_FEATURES])
         total = np.zeros((n, max(known, int(codes.max()) + 1)))
         for t in range(self._n_trees):
@@ -287,10 +287,10 @@ class SubspaceLearner(SubspaceParams, TensorParams, Classifier):
             total += said
         return total / self._n_trees
 
-    def _weigh(self, draws: Floats) -> None:
+    def _draw_weights(self, draws: Floats) -> None:
         """Multiply the weights of the next rows for each tree."""
 
-    def _tend_trees(self, known: int) -> None:
+    def _update_trees(self, known: int) -> None:
         """Begin the trees once there is a sample; let the residuals to new classes join them."""
         own, head, trees = self._own, self._own["head"], self._trees
         n = min(known, MOST_FEATURES)
@@ -316,7 +316,7 @@ class SubspaceLearner(SubspaceParams, TensorParams, Classifier):
         X = np.random.default_rng(0).random((60, schema.n_features))
         y = np.arange(60) % 2
         other.test_then_train(X[:30], y[:30])
-        other._start_anew(2)
+        other._restart(2)
         other.test_then_train(X[30:], y[30:])
 
     # -- state --------------------------------------------------------------------------------------------------------
@@ -346,7 +346,7 @@ class SubspaceLearner(SubspaceParams, TensorParams, Classifier):
         self._refuse_unsound(own, schema.n_features)
         made = type(self)(**self.get_params(deep=False))  # beside, so that a state that is refused changes nothing
         made._records, made._own = Records(type(self).__name__, self.shape, schema), own
-        made._take(made._records.shape)
+        made._make_parts(made._records.shape)
         made._reduction.adopt(tables)
         made._spaces.adopt(tables)
         made._trees.adopt(_part(tables, _TREE))

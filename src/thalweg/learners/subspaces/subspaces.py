@@ -73,41 +73,41 @@ class ClassSubspaces(SubspaceParams):
             return
         if not self.p:
             self.clear(Z.shape[1])
-        self.admit(int(y.max()) + 1)
+        self.add_classes(int(y.max()) + 1)
         events, at = ~np.arange(len(Z)), 0
         while at < len(events):
-            n = self.stretch(y, w, events, at)
-            self.absorb(Z, y, w, events[at : at + n])
+            n = self.count_until_refresh(y, w, events, at)
+            self.learn_events(Z, y, w, events[at : at + n])
             at += n
 
     def residuals(self, Z: Floats) -> Floats:
         """Give the soft residual of each row to each class, infinite to a class of which nothing is known."""
-        return self.look(np.ascontiguousarray(Z, dtype=np.float64), np.arange(len(Z)))
+        return self.residuals_of(np.ascontiguousarray(Z, dtype=np.float64), np.arange(len(Z)))
 
     # -- for learners: rows by events ---------------------------------------------------------------------------------
 
-    def stretch(self, y: Ints, w: Floats, events: Ints, first: int, most: int = -1) -> int:
+    def count_until_refresh(self, y: Ints, w: Floats, events: Ints, first: int, most: int = -1) -> int:
         """How many events, from the first on, see the same directions; at most until so many rows are learned."""
-        return jit.stretch(self._tables["counts"], self._decay, y, w, events, first, most)
+        return jit.count_until_refresh(self._tables["counts"], self._decay, y, w, events, first, most)
 
-    def look(self, Z: Floats, events: Ints) -> Floats:
+    def residuals_of(self, Z: Floats, events: Ints) -> Floats:
         """Give the residuals of the row of each event."""
         tables = self._tables
         out = np.empty((len(events), self.classes))
         jit.residuals(tables["means"], tables["bases"], tables["shares"], Z, events, out)
         return out
 
-    def absorb(self, Z: Floats, y: Ints, w: Floats, events: Ints) -> None:
-        """Learn the rows of events that ``stretch`` has measured."""
+    def learn_events(self, Z: Floats, y: Ints, w: Floats, events: Ints) -> None:
+        """Learn the rows of events that ``count_until_refresh`` has measured."""
         tables = self._tables
-        due = jit.absorb(tables["counts"], tables["sums"], tables["grams"], self._decay, Z, y, w, events)
+        due = jit.learn_events(tables["counts"], tables["sums"], tables["grams"], self._decay, Z, y, w, events)
         if due >= 0:
             self.refresh(due)
 
-    def gather(self, Z: Floats, y: Ints, w: Floats) -> None:
+    def learn_all(self, Z: Floats, y: Ints, w: Floats) -> None:
         """Learn all rows, then find the directions of all classes once: the quick way to begin."""
         tables = self._tables
-        jit.absorb(tables["counts"], tables["sums"], tables["grams"], self._decay, Z, y, w, ~np.arange(len(Z)))
+        jit.learn_events(tables["counts"], tables["sums"], tables["grams"], self._decay, Z, y, w, ~np.arange(len(Z)))
         for k in np.flatnonzero(tables["counts"][:, jit.WEIGHT]).tolist():
             self.refresh(k)
 
@@ -131,7 +131,7 @@ class ClassSubspaces(SubspaceParams):
         self._tables = {name: np.zeros(shape) for name, shape in self._shapes(p, classes).items()}
         self._tables["shares"][:, :1] = jit.UNKNOWN
 
-    def admit(self, classes: int) -> None:
+    def add_classes(self, classes: int) -> None:
         """Make room for so many classes."""
         had = self.classes
         if classes > had:

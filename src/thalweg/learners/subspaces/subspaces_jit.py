@@ -30,7 +30,7 @@ GROWTH = 0.25
 
 
 @compiled
-def stretch(counts: Floats, decay: float, y: Ints, w: Floats, events: Ints, first: int, most: int) -> int:
+def count_until_refresh(counts: Floats, decay: float, y: Ints, w: Floats, events: Ints, first: int, most: int) -> int:
     """How many events from the first on until a class is due to be refreshed, or ``most`` rows have been learned."""
     weight, fresh = counts[:, WEIGHT].copy(), counts[:, FRESH].copy()
     learned = 0
@@ -46,7 +46,7 @@ def stretch(counts: Floats, decay: float, y: Ints, w: Floats, events: Ints, firs
 
 
 @compiled
-def absorb(
+def learn_events(
     counts: Floats, sums: Floats, grams: Floats, decay: float, Z: Floats, y: Ints, w: Floats, events: Ints
 ) -> int:
     """Learn the rows of these events; give the class that is due to be refreshed after the last, or -1."""

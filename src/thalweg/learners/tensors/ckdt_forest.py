@@ -11,15 +11,14 @@ from thalweg.core.door import Rows
 from thalweg.core.protocols import State
 from thalweg.core.schema import Schema
 from thalweg.core.tables import prefixed, sound, under
+from thalweg.detectors import adwin_jit
 from thalweg.detectors.tensor_drift import TensorDriftDetector
-from thalweg.detectors.tensor_drift_jit import watch_errors
 from thalweg.learners.tensors.buffer import TensorBuffer
 from thalweg.learners.tensors.chordal_features import ChordalFeatures, Similarity
 from thalweg.learners.tensors.ckdt import draw
 from thalweg.learners.tensors.ckdt_forest_jit import vote
-from thalweg.learners.tensors.guards import GUARD, GUARD_RULES, sound_guards
 from thalweg.learners.tensors.records import Records, TensorParams
-from thalweg.learners.tensors.tensor_tree import Block, blocks, shares
+from thalweg.learners.tensors.tensor_tree import GUARD, GUARD_RULES, Block, blocks, shares, sound_guards
 from thalweg.learners.trees.binned import BinnedTreeParams, BinnedTrees, Bound, Leaf
 from thalweg.tensors.bases import RankRule
 from thalweg.tensors.forms import Tensors
@@ -204,7 +203,7 @@ class CKDTForest(BinnedTreeParams, RankRule, TensorParams, Classifier):
                 known, at = max(known, int(y[i]) + 1), at + 1
         for t in self._members():
             for wrong in 1.0 - right[t]:
-                self._failing[t] |= watch_errors(self._guards, t, wrong, GUARD_RULES)
+                self._failing[t] |= adwin_jit.step(self._guards, t, wrong, GUARD_RULES) == 2
         return known
 
     def _features(self, X: Tensors) -> list[Floats]:

@@ -13,10 +13,10 @@ from thalweg.core.door import Rows
 from thalweg.core.protocols import State
 from thalweg.core.schema import Schema
 from thalweg.core.tables import prefixed, sound, under
-from thalweg.detectors import tensor_drift_jit
+from thalweg.detectors import adwin_jit
+from thalweg.detectors.adwin import ADWIN
 from thalweg.detectors.tensor_drift import TensorDriftDetector
 from thalweg.learners.tensors.buffer import TensorBuffer
-from thalweg.learners.tensors.guards import GUARD, GUARD_RULES, sound_guards
 from thalweg.learners.tensors.maps import TensorMap
 from thalweg.learners.tensors.records import LARGEST, Records, TensorParams
 from thalweg.learners.trees.binned import BinnedTreeParams, BinnedTrees
@@ -41,6 +41,9 @@ BLOCK = 256
 """At most this many events are worked on together. It changes nothing but the time."""
 NO_CODES, NO_WEIGHTS = np.zeros(0, dtype=np.int64), np.zeros(0)
 """Labels and weights of tensors that are only predicted."""
+GUARD = ADWIN()
+"""What watches the errors of a learner: rows of one table, stepped in compiled code."""
+GUARD_RULES = GUARD.rules()
 _PREDICT, _BOTH = np.array([0]), np.array([0, -1])
 
 
@@ -91,6 +94,14 @@ def shares(weights: Floats) -> Floats:
     """
     total = float(weights.sum())
     return weights / total if total > 0.0 else np.full(len(weights), 1.0 / max(1, len(weights)))
+
+
+def sound_guards(tables: State, name: str, n: int) -> Floats:
+    """Give a table of n guards from a state, or refuse it."""
+    table = tables[name]
+    if not GUARD.fits(table) or len(table) != n:
+        raise ValueError(f"its table {name!r} holds what no {type(GUARD).__name__} could")
+    return np.array(table)
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,11 +239,11 @@ class TensorTree:
         marks, level, none_yet = self.marks, 0, self.model is None
         if not none_yet and not marks[MARK_REFILLING]:
             level = int(self.detector.take(tensor)[0])
-            if self._plan.error_guard and tensor_drift_jit.watch_errors(self.guard, 0, float(wrong), GUARD_RULES):
+            if self._plan.error_guard and adwin_jit.step(self.guard, 0, float(wrong), GUARD_RULES) == 2:
                 level = 2
             marks[MARK_REFILLING] = level == 2
             marks[MARK_CALM] = 0 if level else marks[MARK_CALM] + 1
-            if marks[MARK_CALM] >= self._plan.window:
+            if marks[MARK_CALM] >= self._plan.window and self.buffer.records:
                 self.buffer.clear()
         if none_yet or marks[MARK_REFILLING] or level or self.buffer.records:
             self.buffer.add(tensor, label, weight, int(marks[MARK_LEARNED]))
