@@ -174,9 +174,10 @@ class TensorDriftDetector(Parametrised):
         return levels[:at]
 
     def _let_in(self, tensors: Any) -> Tensors:
-        X = tensors_in(tensors, name="tensors", shape=self._shape())
-        if self._form() not in (None, form(X)):
-            raise ValueError(f"tensors must be in the form of the reference, {self._form()}, got {form(X)} tensors")
+        kind, shape = self.layout
+        X = tensors_in(tensors, name="tensors", shape=shape)
+        if kind not in (None, form(X)):
+            raise ValueError(f"tensors must be in the form of the reference, {kind}, got {form(X)} tensors")
         return X
 
     @property
@@ -202,17 +203,9 @@ class TensorDriftDetector(Parametrised):
     @property
     def layout(self) -> tuple[str | None, tuple[int, ...] | None]:
         """The form and the shape that tensors must have; None while none are known."""
-        return self._form(), self._shape()
-
-    def _shape(self) -> tuple[int, ...] | None:
         if self._reference is not None:
-            return self._reference.shape
-        return shape_of(self._waiting[0]) if self._waiting else None
-
-    def _form(self) -> str | None:
-        if self._reference is not None:
-            return self._reference.form
-        return form(self._waiting[0]) if self._waiting else None
+            return self._reference.form, self._reference.shape
+        return (form(self._waiting[0]), shape_of(self._waiting[0])) if self._waiting else (None, None)
 
     def _collect(self, X: Tensors) -> int:
         """Keep tensors for the reference; give how many."""

@@ -78,7 +78,10 @@ class SubspaceLearner(SubspaceParams, TensorParams, Classifier):
     _own: dict[str, Any]
     _past: PastModel | None
 
-    __slots__ = ("_detector_rules", "_own", "_past", "_records", "_reduction", "_seeds", "_spaces", "_trees")
+    __slots__ = ("_detector", "_own", "_past", "_records", "_reduction", "_seeds", "_spaces", "_trees")
+
+    def _prepare(self) -> None:
+        self._detector = make_detector("drift", self.drift)
 
     @property
     def _n_trees(self) -> int:
@@ -121,7 +124,7 @@ class SubspaceLearner(SubspaceParams, TensorParams, Classifier):
             raise ValueError(f"X must hold tensors of at most {most} values for {name}, got tensors of shape {shape}")
         self._make_parts(shape)
         self._own = {
-            "head": np.zeros(5, dtype=np.int64), "gauge": np.zeros(jit.GAUGE), "drift": _fresh(self.drift),
+            "head": np.zeros(5, dtype=np.int64), "gauge": np.zeros(jit.GAUGE), "drift": self._fresh_detector(),
             "typical": np.zeros(0),
         } | _room("kept", int(self.warmup), schema.n_features) | _room("sample", 0, 0)  # fmt: skip
         self._own["gauge"][jit.SHARPNESS] = _FIRST_SHARPNESS
@@ -130,13 +133,14 @@ class SubspaceLearner(SubspaceParams, TensorParams, Classifier):
         """Make the parts for records of this shape."""
         wanted = has_patches(shape) if self.patches == "auto" else self.patches
         patches = PatchFeatures(seed=int(self.seed)) if wanted else None
-        detector = make_detector("drift", self.drift)
         self._reduction = Reduction(shape, patches, int(self.p))
         self._spaces = self._new_spaces()
         self._trees = self._new_trees()
         self._past = None
-        self._detector_rules = (-1, np.zeros(1)) if detector is None else (detector.code, detector.rules())
         self._seeds = seeded(self.seed, self._n_trees)
+
+    def _fresh_detector(self) -> Floats:
+        return np.zeros((1, 1)) if self._detector is None else self._detector.new_rows(1)
 
     def _new_spaces(self) -> ClassSubspaces:
         return ClassSubspaces(rank=self.rank, softness=self.softness, window=self.window)
@@ -198,7 +202,7 @@ class SubspaceLearner(SubspaceParams, TensorParams, Classifier):
         F = np.empty_like(residuals)
         jit.features(residuals, F)
         said = self._ask_trees(F, y, w, events, known) if head[GROWN] else np.zeros((len(events), 0))
-        code, rules = self._detector_rules
+        code, rules = (-1, np.zeros(1)) if self._detector is None else (self._detector.code, self._detector.rules())
         n = jit.answer(own["gauge"], code, own["drift"], rules, F, said, y, w, events, out, known)
         events = events[: abs(n)]
         learned = np.flatnonzero(events < 0)
@@ -261,7 +265,7 @@ class SubspaceLearner(SubspaceParams, TensorParams, Classifier):
         self._trees = self._new_trees()
         width = int(np.prod(self._records.shape))
         own |= _room("kept", int(self.warmup), width) | _room("sample", 0, 0) | {"typical": np.zeros(0)}
-        own["drift"] = _fresh(self.drift)
+        own["drift"] = self._fresh_detector()
         own["gauge"][jit.ERRORS :] = 0.0
         head[[KEPT, SAMPLED, GROWN]] = 0
         head[DRIFTS] += 1
@@ -374,9 +378,8 @@ class SubspaceLearner(SubspaceParams, TensorParams, Classifier):
             sound(own, f"{name}_weights", (most,))
         if head[KEPT] > n or head[SAMPLED] > m:
             raise ValueError("its table 'head' holds what no learner could")
-        detector = make_detector("drift", self.drift)
-        if detector is not None and not detector.fits(own["drift"]):
-            raise ValueError(f"its table 'drift' holds what no {type(detector).__name__} could")
+        if self._detector is not None and not self._detector.fits(own["drift"]):
+            raise ValueError(f"its table 'drift' holds what no {type(self._detector).__name__} could")
 
 
 def _room(name: str, n: int, width: int) -> dict[str, Any]:
@@ -386,11 +389,6 @@ def _room(name: str, n: int, width: int) -> dict[str, Any]:
 
 def _part(tables: State, prefix: str) -> State:
     return {name.removeprefix(prefix): table for name, table in tables.items() if name.startswith(prefix)}
-
-
-def _fresh(drift: Any) -> Floats:
-    detector = make_detector("drift", drift)
-    return np.zeros((1, 1)) if detector is None else detector.new_rows(1)
 
 
 def _quantiles(sample: Floats) -> Floats:
