@@ -51,7 +51,7 @@ def test_predictions_are_those_of_the_golden_file(name) -> None:
     kept = dict(np.load(FOLDER / f"{name}.npz"))
     found = play(name)
     assert found.keys() == kept.keys()
-    said = {scene: difference(kept[scene], found[scene]) for scene in kept}
+    said = {scene: difference(name, kept[scene], found[scene]) for scene in kept}
     assert not any(said.values()), f"{said}: if that is meant, `make golden` and CHANGELOG.md, Changes results"
 
 
@@ -61,4 +61,4 @@ def test_a_snapshot_of_an_earlier_version_loads_and_goes_on(name) -> None:
     _, X, y = next(iter(scenes(name).values()))
     proba = old.test_then_train(X[SAVED:], y[SAVED:])
     first = next(scene for scene in np.load(FOLDER / f"{name}.npz") if scene in ("numbers", "images"))
-    assert not difference(np.load(FOLDER / f"{name}.npz")[first][SAVED:], proba)
+    assert not difference(name, np.load(FOLDER / f"{name}.npz")[first][SAVED:], proba)
