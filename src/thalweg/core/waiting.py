@@ -66,9 +66,16 @@ class Waiting:
             self.free[0] += more
 
     def widen(self, shape: tuple[int, ...]) -> None:
-        """Make room for features that came later: waiting rows lack them (NaN)."""
+        """Make room for features that came later: waiting rows lack them (NaN); tensors are 0 where they do not reach.
+
+        >>> waiting = Waiting((1, 1))
+        >>> places = waiting.hold(np.array([[[5.0]]]))
+        >>> waiting.widen((1, 2))
+        >>> waiting.take(places).tolist()
+        [[[5.0, 0.0]]]
+        """
         if shape != self.rows.shape[1:]:
-            wide = np.full((len(self.rows), *shape), np.nan)
+            wide = np.full((len(self.rows), *shape), np.nan if len(shape) == 1 else 0.0)
             if len(wide):
                 wide[tuple(map(slice, self.rows.shape))] = self.rows
             self.rows = wide

@@ -6,7 +6,7 @@ import numpy as np
 
 from thalweg.core.classifier import Classifier, Floats, Ints
 from thalweg.core.fields import again, choice, whole
-from thalweg.core.inside import Inner
+from thalweg.core.inside import Inner, made_like
 from thalweg.core.params import shown
 from thalweg.core.protocols import State
 from thalweg.core.schema import Schema
@@ -18,7 +18,7 @@ from thalweg.learners.compressed import csb_knn_jit as jit
 from thalweg.learners.compressed.projected import RandomProjection
 from thalweg.learners.windows import replaced
 from thalweg.learners.windows.knn import WindowKNN
-from thalweg.learners.windows.neighbours import NEIGHBOURS, Bagging, Neighbours
+from thalweg.learners.windows.neighbours import Bagging, Neighbours
 from thalweg.projections.by_name import make_projection
 from thalweg.projections.projection import Projection
 
@@ -181,27 +181,21 @@ class CompressedBagging(Bagging, Neighbours, RandomProjection, Classifier):
             projections.append(self._new_projection(i, int(counts[i])))
             projections[-1].adopt(drawn, schema)
         seen = Schema.numeric(projections[0].dimension)
-        members = [Inner.adopt(self._new_member(), f"{i}", tables, seen) for i in range(size)]
+        members = [Inner.adopt(made_like(WindowKNN, self), f"{i}", tables, seen) for i in range(size)]
         self._counts, self._dice, self._detectors, self._kind = counts, dice, detectors, kind
         self._learned, self._replaced = learned, times
         self._projections, self._members = projections, members
 
     # -- inside -------------------------------------------------------------------------------------------------------
 
-    def _new_member(self) -> WindowKNN:
-        return WindowKNN(**{name: getattr(self, name) for name in NEIGHBOURS})
-
     def _fresh_member(self) -> Inner[WindowKNN]:
         """Make a member that has seen nothing but knows how wide its rows are."""
-        return Inner(self._new_member(), Schema.numeric(self._projections[0].dimension))
+        return Inner(made_like(WindowKNN, self), Schema.numeric(self._projections[0].dimension))
 
     def _new_projection(self, i: int, generation: int) -> Projection:
         """Make the projection of member i after so many replacements."""
         seed = int(np.random.SeedSequence([int(self.seed), i, generation]).generate_state(1)[0])
-        size: dict[str, Any] = {"p": self.p, "epsilon": self.epsilon}
-        if self.epsilon is not None:
-            size["points"] = max(2, int(self.window))
-        return make_projection("projection", self.projection, seed=seed, **size)
+        return make_projection("projection", self.projection, seed=seed, **self._size())
 
     def _seen(self, projection: Projection, X: Any, rows: Ints) -> Floats:
         """Project rows as a member sees them."""

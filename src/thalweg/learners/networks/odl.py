@@ -277,8 +277,7 @@ def _with_starts(layout: Ints) -> Ints:
 def _lay_out(schema: Schema, before: Ints) -> Ints:
     """Give each feature its columns: one for a number, one for each value; never fewer than ``before``."""
     layout = np.zeros((schema.n_features, 2), dtype=np.int64)
-    nominal = np.array([f.nominal for f in schema.features], dtype=bool)
-    layout[:, jit.L_WIDTH] = np.where(nominal, np.minimum(schema.cardinalities, jit.MOST_VALUES), -1)
+    layout[:, jit.L_WIDTH] = np.where(schema.nominal, np.minimum(schema.cardinalities, jit.MOST_VALUES), -1)
     layout[: len(before), jit.L_WIDTH] = np.maximum(layout[: len(before), jit.L_WIDTH], before[:, jit.L_WIDTH])
     return _with_starts(layout)
 

@@ -52,10 +52,6 @@ class Memories(Parametrised):
     seed: int = whole(default=1, doc="For the first centres of a clustering.", least=0)
 
 
-MEMORIES = tuple(Memories._fields)
-"""Their names."""
-
-
 @final
 class SamKNN(Memories, Classifier):
     """Nearest neighbours in two memories: the rows of the present concept, and what is still true of the past.
@@ -118,7 +114,7 @@ class SamKNN(Memories, Classifier):
     # -- what a learner writes ----------------------------------------------------------------------------------------
 
     def _start(self, schema: Schema) -> None:
-        self._take(self._blank(min(_COLUMNS, self._full), _nominal(schema)))
+        self._take(self._blank(min(_COLUMNS, self._full), schema.nominal))
 
     def _play(self, X: Floats, y: Ints, w: Floats, events: Ints, out: Floats, known: int) -> None:
         done, learning, classes = 0, bool((events < 0).any()), max(out.shape[1], self._classes)
@@ -134,7 +130,7 @@ class SamKNN(Memories, Classifier):
             self._grow()
 
     def _extend(self, schema: Schema) -> None:
-        old, nominal = self._memory, _nominal(schema)
+        old, nominal = self._memory, schema.nominal
         more = np.zeros((len(nominal) - len(old.rows), len(old.codes)))
         spans = np.concatenate([old.spans, _new_spans(len(more))])
         self._take(old._replace(rows=np.concatenate([old.rows, more]), spans=spans, nominal=nominal))
@@ -143,7 +139,7 @@ class SamKNN(Memories, Classifier):
         return dict(zip(_TABLES, self._memory, strict=False))
 
     def _adopt(self, tables: State, schema: Schema) -> None:
-        memory = jit.Memory(**{name: tables[name] for name in _TABLES}, nominal=_nominal(schema))
+        memory = jit.Memory(**{name: tables[name] for name in _TABLES}, nominal=schema.nominal)
         self._check(memory)
         self._take(memory)
 
@@ -244,7 +240,3 @@ def _new_spans(d: int) -> Floats:
     spans = np.zeros((d, jit.D_COLUMNS))
     spans[:, jit.D_BY] = 1.0
     return spans
-
-
-def _nominal(schema: Schema) -> Ints:
-    return np.array([f.nominal for f in schema.features], dtype=np.int64)
