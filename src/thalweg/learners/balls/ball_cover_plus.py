@@ -9,11 +9,12 @@ from thalweg.core.classifier import Floats, Ints
 from thalweg.core.fields import flag, whole
 from thalweg.core.protocols import State
 from thalweg.core.schema import Schema
+from thalweg.core.tables import refuse_misfits
 from thalweg.jit.compile import plain
 from thalweg.jit.random import seeded
 from thalweg.learners.balls import ball_cover_plus_jit as o
 from thalweg.learners.balls import balls_jit as b
-from thalweg.learners.balls.cover import Covering, longer, refuse_misfits, refuse_unsound
+from thalweg.learners.balls.cover import Covering, longer, refuse_unsound
 from thalweg.learners.balls.scaling_jit import SCALES, new_spans
 from thalweg.learners.balls.tiles_jit import LANES
 

@@ -186,15 +186,6 @@ def longer(table: NDArray[Any], n: int) -> NDArray[Any]:
 # -- tables from elsewhere --------------------------------------------------------------------------------------------
 
 
-def refuse_misfits(tables: State, like: State, free: Collection[str] = ()) -> None:
-    """Refuse tables of another type or shape than those of a learner like this one; free ones may be longer."""
-    for name, table in like.items():
-        given = tables[name]
-        shape = (len(given), *table.shape[1:]) if name in free and given.ndim == table.ndim else table.shape
-        if given.dtype != table.dtype or given.shape != shape or not given.flags.c_contiguous:
-            raise ValueError(f"its table {name!r} has another type or shape")
-
-
 def refuse_unsound(tables: State, most: int | None, infinite: Collection[str] = ("spans",)) -> None:
     """Refuse tables of more balls than there may be, whose counts point outside themselves, or that are not finite."""
     head, marks, entries = tables["head"], tables["marks"], tables["entries"]

@@ -9,8 +9,9 @@ from thalweg.core.classifier import Classifier
 from thalweg.core.fields import whole
 from thalweg.core.protocols import State
 from thalweg.core.schema import Schema
+from thalweg.core.tables import refuse_misfits
 from thalweg.jit.compile import plain
-from thalweg.learners.balls.cover import Scaled, refuse_misfits
+from thalweg.learners.balls.cover import Scaled
 from thalweg.learners.balls.kept_jit import F_COLUMNS, F_SIZE
 from thalweg.learners.balls.scaling_jit import SCALES, new_spans
 from thalweg.learners.balls.tiles_jit import LANES

@@ -10,7 +10,7 @@ from thalweg.core.fields import REQUIRED, Parametrised, free, number, whole
 from thalweg.core.inside import Inner, check_inner
 from thalweg.core.protocols import State
 from thalweg.core.schema import Schema
-from thalweg.core.tables import under
+from thalweg.core.tables import prefixed, refuse_misfits, sound, under
 from thalweg.projections.by_name import make_projection
 from thalweg.projections.pca import PCAProjection
 from thalweg.projections.projection import Distortion, Projection, one_row, summed_up
@@ -143,21 +143,18 @@ class Compressed(Classifier):
         self._inner.rehearse(self._labels)
 
     def _tables(self) -> State:
-        tables = {f"watch.{name}": table for name, table in self._watch.items()}
-        tables |= {f"projection.{name}": table for name, table in self._projection.tables().items()}
-        return tables | self._inner.tables("learner")
+        own = prefixed("watch", self._watch) | prefixed("projection", self._projection.tables())
+        return own | self._inner.tables("learner")
 
     def _adopt(self, tables: State, schema: Schema) -> None:
         projection = self._make_projection()
         projection.adopt(under("projection", tables), schema)
         inner = Inner.adopt(self._make_learner(), "learner", tables, Schema.numeric(projection.dimension))
-        given, watch = under("watch", tables), _new_watch(schema, projection)
-        for name, table in watch.items():
-            if given[name].shape != table.shape or given[name].dtype != table.dtype:
-                raise ValueError(f"its table 'watch.{name}' has another type or shape")
-        if given["count"][0] < 0:
-            raise ValueError("its table 'watch.count' holds what no projection could")
-        self._projection, self._inner, self._watch = projection, inner, {name: given[name] for name in watch}
+        watch = prefixed("watch", _new_watch(schema, projection))
+        refuse_misfits(tables, watch)
+        sound(tables, "watch.count", (1,), np.int64, least=0)
+        self._projection, self._inner = projection, inner
+        self._watch = under("watch", {name: tables[name] for name in watch})
 
 
 class Size(Parametrised):

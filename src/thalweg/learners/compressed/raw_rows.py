@@ -8,6 +8,7 @@ import numpy as np
 from thalweg.core.classifier import Floats, Ints
 from thalweg.core.door import Rows
 from thalweg.core.protocols import State
+from thalweg.core.tables import refuse_misfits
 
 _LEAST_ROOM = 64  # rows
 
@@ -88,8 +89,7 @@ class DenseRows(RawRows):
     def restore(self, tables: State, n: int) -> None:
         """Continue from what ``tables`` of n rows gave."""
         self.n, rows = n, tables["rows"]
-        if rows.shape != (self._room(), self.d) or rows.dtype != np.float64 or not rows.flags.c_contiguous:
-            raise ValueError("its table 'raw.rows' has another type or shape")
+        refuse_misfits({"raw.rows": rows}, {"raw.rows": np.zeros((self._room(), self.d))})
         if np.isinf(rows).any():
             raise ValueError("its table 'raw.rows' holds what no window could")
         self._rows = rows

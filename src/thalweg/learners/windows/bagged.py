@@ -10,7 +10,6 @@ from thalweg.core.protocols import State
 from thalweg.core.schema import Schema
 from thalweg.detectors.by_name import make_detector
 from thalweg.jit.compile import plain
-from thalweg.jit.random import seeded
 from thalweg.learners.windows import bagged_jit as jit
 from thalweg.learners.windows import replaced
 from thalweg.learners.windows.dense_window import DenseWindow
@@ -18,7 +17,6 @@ from thalweg.learners.windows.neighbours import Bagging, Neighbours
 
 MOST = 64
 """Members: a bit each."""
-_OWN = ("held", "dice", "detectors", "counts", "learned", "replaced")
 
 
 @final
@@ -58,14 +56,9 @@ class BaggedKNN(Bagging, Neighbours, Classifier):
     # -- what a learner writes ----------------------------------------------------------------------------------------
 
     def _start(self, schema: Schema) -> None:
-        window, size, detector = DenseWindow(self, schema), int(self.size), make_detector("drift", self.drift)
-        bag = {
-            "held": np.zeros(window.room, dtype=np.uint64), "dice": seeded(self.seed, size),
-            "detectors": np.zeros((0, 0)) if detector is None else detector.new_rows(size),
-            "counts": np.zeros(size, dtype=np.int64), "learned": np.zeros(1, dtype=np.int64),
-            "replaced": replaced.new_times(size),
-        }  # fmt: skip
-        self._take(window, bag)
+        window, detector = DenseWindow(self, schema), make_detector("drift", self.drift)
+        members = replaced.new_members(int(self.size), self.seed, detector)
+        self._take(window, {"held": np.zeros(window.room, dtype=np.uint64), **members})
 
     def _take(self, window: DenseWindow, bag: State) -> None:
         detector = make_detector("drift", self.drift)
@@ -82,9 +75,7 @@ class BaggedKNN(Bagging, Neighbours, Classifier):
         scratch = window.scratch(len(events), learned)
         scratch = scratch._replace(moments=np.empty((len(scratch.moments), jit.Q_BAGGED_COLUMNS), dtype=np.int64))
         members = jit.Bag(
-            held=bag["held"], dice=bag["dice"], detectors=bag["detectors"], rules=self._detector_rules,
-            counts=bag["counts"], learned=bag["learned"], replaced=bag["replaced"],
-            drawn=np.zeros(len(scratch.slots), dtype=np.uint64),
+            **bag, rules=self._detector_rules, drawn=np.zeros(len(scratch.slots), dtype=np.uint64),
             near=np.empty(room, dtype=np.int64), mine=np.empty(room), places=np.empty(room, dtype=np.int64),
             heap=np.empty(min(int(self.k), room) + jit.SPARE),
             answers=np.empty((int(self.size), max(1, out.shape[1]))),
@@ -103,15 +94,7 @@ class BaggedKNN(Bagging, Neighbours, Classifier):
     def _adopt(self, tables: State, schema: Schema) -> None:
         window, size, detector = DenseWindow(self, schema), int(self.size), make_detector("drift", self.drift)
         window.restore(tables)
-        held, dice, detectors, counts = (tables[name] for name in _OWN[:4])
-        times, learned = replaced.checked(tables.get("replaced"), tables.get("learned"), size)
+        held, members = tables["held"], replaced.adopt_members(tables, size, detector)
         if held.shape != (window.room,) or held.dtype != np.uint64 or (held >> np.uint64(size - 1) > 1).any():
             raise ValueError("its table 'held' holds what no ensemble could")
-        if dice.shape != (size,) or dice.dtype != np.uint64:
-            raise ValueError("its table 'dice' has another type or shape")
-        if counts.shape != (size,) or counts.dtype != np.int64 or (counts < 0).any():
-            raise ValueError("its table 'counts' holds what no ensemble could")
-        if detectors.size if detector is None else len(detectors) != size or not detector.fits(detectors):
-            raise ValueError("its table 'detectors' holds what no ensemble could")
-        known = (held, dice, detectors, counts, learned, times)
-        self._take(window, dict(zip(_OWN, known, strict=True)))
+        self._take(window, {"held": held, **members})

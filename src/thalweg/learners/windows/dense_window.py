@@ -8,6 +8,7 @@ from numpy.typing import DTypeLike, NDArray
 from thalweg.core.door import Rows
 from thalweg.core.protocols import State
 from thalweg.core.schema import Schema
+from thalweg.core.tables import refuse_misfits
 from thalweg.jit.compile import plain
 from thalweg.learners.windows import window_jit as jit
 from thalweg.learners.windows.knn_jit import play
@@ -192,9 +193,7 @@ class DenseWindow:
         n, following, most = int(head[jit.W_SIZE]), int(head[jit.W_NEXT]), self.window
         if not 0 <= n <= most or not (following == n % most or n == most > following >= 0):
             raise ValueError("its table 'head' holds what no window could")
-        for name, given, table in zip(_TABLES, window, self._blank(d, n, window.nominal), strict=False):
-            if given.dtype != table.dtype or given.shape != table.shape or not given.flags.c_contiguous:
-                raise ValueError(f"its table {name!r} has another type or shape")
+        refuse_misfits(tables, dict(zip(_TABLES, self._blank(d, n, window.nominal), strict=False)))
         voices, rows = window.voices[:n], window.ring.transpose(0, 2, 1).reshape(-1, d)[:n]
         if (window.codes[:n] < 0).any():
             raise ValueError("its table 'codes' holds what no window could")

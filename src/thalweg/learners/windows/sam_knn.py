@@ -8,6 +8,7 @@ from thalweg.core.classifier import Classifier, Floats, Ints
 from thalweg.core.fields import Parametrised, choice, flag, number, whole
 from thalweg.core.protocols import State
 from thalweg.core.schema import Schema
+from thalweg.core.tables import refuse_misfits
 from thalweg.jit.compile import plain
 from thalweg.jit.random import seeded
 from thalweg.learners.windows import sam_memory_jit as jit
@@ -205,9 +206,7 @@ class SamKNN(Memories, Classifier):
     def _check(self, memory: jit.Memory) -> None:
         """Refuse tables that no memory with these parameters could have."""
         columns = memory.codes.size
-        for name, given, table in zip(_TABLES, memory, self._blank(columns, memory.nominal), strict=False):
-            if given.dtype != table.dtype or given.shape != table.shape or not given.flags.c_contiguous:
-                raise ValueError(f"its table {name!r} has another type or shape")
+        refuse_misfits(memory._asdict(), self._blank(columns, memory.nominal)._asdict())
         head, codes, marks = memory.head, memory.codes, memory.marks
         long, start, size, number, tracked = head[: jit.M_RIGHT].tolist()
         inside = min(_COLUMNS, self._full) <= columns <= self._full and 0 <= long <= start <= start + size <= columns
