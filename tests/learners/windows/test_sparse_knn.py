@@ -105,7 +105,7 @@ def test_dense_rows_join_a_sparse_window():
 
 
 def test_sparse_rows_join_a_dense_window(monkeypatch):
-    monkeypatch.setattr("thalweg.learners.windows.knn._CELLS", 60)  # three rows at a time
+    monkeypatch.setattr("thalweg.learners.windows.dense_window._CELLS", 60)  # three rows at a time
     X, y = rows_of(6, 300, 20)
     dense = WindowKNN(window=60)
     expected = dense.test_then_train(X, y)
