@@ -449,3 +449,23 @@ def test_what_is_saved_can_be_loaded(name, folder, tmp_path):
     assert before.keys() == after.keys()
     for key, table in before.items():
         np.testing.assert_array_equal(after[key], table, err_msg=key)
+
+
+class Narrow(MajorityClass):
+    """Refuses features that join."""
+
+    def _extend(self, schema):
+        raise ValueError("no feature can join")
+
+
+def test_a_vote_grows_with_all_of_its_learners_or_not_at_all():
+    X, y = np.random.default_rng(1).normal(size=(60, 3)), np.arange(60) % 2
+    vote = Vote(learners=(NaiveBayes(), Narrow())).partial_fit(X, y)
+    before = vote.state()
+    with pytest.raises(ValueError, match="no feature can join"):
+        vote.grow(Schema.numeric(5))
+    after = vote.state()
+    assert list(after) == list(before)
+    for name, table in before.items():
+        np.testing.assert_array_equal(after[name], table, err_msg=name)
+    vote.partial_fit(X, y)

@@ -7,8 +7,10 @@ import numpy as np
 import pytest
 from test_prequential import same
 
+from thalweg import register
 from thalweg.evaluate.prequential import prequential
 from thalweg.keeping.arrays_file import read_arrays, write_arrays
+from thalweg.registry import METRICS
 from tiny_stream import Moving, TinyStream, rows
 
 N = 430
@@ -182,6 +184,23 @@ def test_a_checkpoint_of_another_run_is_refused(tmp_path, learner, options, word
     with pytest.raises(ValueError, match=words):
         prequential(stream(), learner, **{"every": 100, "checkpoint": path, "resume": True} | options)
     assert list(learner.state()) == list(before)
+
+
+def test_a_checkpoint_keeps_the_metrics_it_was_made_with(tmp_path):
+    """What a package registers later changes the default, not a run that is under way."""
+    path, options = tmp_path / "run.safetensors", {"every": 100, "window": 70}
+    prequential(stream(), Moving(), **options, limit=200, checkpoint=path)
+    straight = prequential(stream(), Moving(), **options)
+    register("metric", "wrong", lambda counts: 1.0 - counts.right / counts.weight)
+    try:
+        resumed = prequential(stream(), Moving(), **options, checkpoint=path, resume=True)
+        assert same(resumed, straight)
+        assert "wrong" not in resumed.final
+        prequential(stream(), Moving(), **options, limit=200, checkpoint=path)
+    finally:
+        METRICS.discard("wrong")
+    with pytest.raises(ValueError, match="made with the metrics wrong, which are not known here"):
+        prequential(stream(), Moving(), **options, checkpoint=path, resume=True)
 
 
 def test_what_could_not_be_written_later_is_refused_at_once(tmp_path):

@@ -5,6 +5,7 @@ import pytest
 
 from thalweg import ArrayStream, Chunk, MajorityClass
 from thalweg.evaluate.metrics import Metrics
+from thalweg.evaluate.pending import Pending
 from thalweg.evaluate.prequential import prequential
 from thalweg.keeping.arrays_file import read_arrays, write_arrays
 from tiny_stream import Moving, TinyStream, rows
@@ -143,3 +144,15 @@ class Weighted(ArrayStream):
 def test_rows_of_weight_0_come_first(chunk):
     stream = Weighted(np.zeros((10, 1)), ["a", "b"] * 5)
     assert prequential(stream, MajorityClass(), delay=2, chunk=chunk).labels_used == 3
+
+
+def test_tensors_that_wait_are_0_where_they_do_not_reach():
+    """Tensors may grow and shrink from chunk to chunk for a learner that lets them; nothing is missing in them."""
+    pending = Pending(2, evolving=True)
+    for shape, expected in ((2, 2), (2, 2)), ((3, 2), (3, 2)), ((2, 3), (3, 3)):
+        X = np.ones((2, *shape))
+        plan = pending.plan(Chunk(X, np.zeros(2)), np.zeros(2, dtype=np.int64), np.ones(2))
+        assert plan.X.shape[1:] == expected
+        assert not np.isnan(plan.X).any()
+        np.testing.assert_array_equal(plan.X[-2:].sum(axis=(1, 2)), X.sum(axis=(1, 2)))
+    assert plan.X[: plan.late].sum() == 2 * 6

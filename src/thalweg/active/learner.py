@@ -125,22 +125,22 @@ class ActiveLearner(Classifier):
         out = np.zeros((n, len(labels) + len(new)))
         arrived = np.zeros(n, dtype=np.bool_)
         arrived[[e for e in events if e >= 0]] = True
-        fate = np.where(arrived, _UNDECIDED, _EARLIER).astype(np.uint8)
+        decision = np.where(arrived, _UNDECIDED, _EARLIER).astype(np.uint8)
         if self._started:
             offered = w > 0.0 if self._arriving else np.zeros(n, dtype=np.bool_)
             offered[[~e for e in events if e < 0]] = True
-            fates = bytearray(fate)
-            self._walk(X, codes, new, w, events, out, fates, offered.tobytes())
+            decisions = bytearray(decision)
+            self._walk(X, codes, new, w, events, out, decisions, offered.tobytes())
             self._policy.watch()
-            fate = np.frombuffer(fates, dtype=np.uint8)
+            decision = np.frombuffer(decisions, dtype=np.uint8)
         elif len(labels):
             out[events] = 1.0 / len(labels)
-        self._why = np.where(arrived & (fate < _EARLIER), fate, 0).astype(np.int8)
+        self._why = np.where(arrived & (decision < _EARLIER), decision, 0).astype(np.int8)
         return out if out.shape[1] == len(labels) else np.ascontiguousarray(out[:, : len(labels)])
 
     def _walk(
         self, X: Rows, codes: Ints, new: list[Hashable], w: Floats, events: list[int], out: Floats,
-        fate: bytearray, offered: bytes,
+        decision: bytearray, offered: bytes,
     ) -> None:  # fmt: skip
         """Go through the events. As long as nothing is learned the model stays as it is: rows are predicted ahead.
 
@@ -162,7 +162,7 @@ class ActiveLearner(Classifier):
                     if not predicted:
                         i = j
                     predicted.append(e)
-                elif 0 < fate[~e] < _UNDECIDED:
+                elif 0 < decision[~e] < _UNDECIDED:
                     if predicted:
                         break
                     learned.append(~e)
@@ -187,10 +187,10 @@ class ActiveLearner(Classifier):
                 e = events[i]
                 if e >= 0:
                     out[e, :known] = proba[at]
-                    if offered[e] and fate[e] == _UNDECIDED:  # a row is decided on once
-                        fate[e] = decide(proba, at, known)
+                    if offered[e] and decision[e] == _UNDECIDED:  # a row is decided on once
+                        decision[e] = decide(proba, at, known)
                     at += 1
-                elif 0 < fate[~e] < _UNDECIDED:
+                elif 0 < decision[~e] < _UNDECIDED:
                     break
                 i += 1
             quiet = quiet + len(predicted) if i == j else 0

@@ -1,7 +1,7 @@
 """Rows whose labels were asked for: bounded in number and in age, found again by ticket."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, final
+from typing import final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,10 +10,7 @@ from thalweg.active import tickets_jit as jit
 from thalweg.core.door import Rows, grown_rows, is_sparse, sparse_rows, take_rows
 from thalweg.core.protocols import State
 from thalweg.core.schema import Schema
-from thalweg.core.waiting import Waiting
-
-if TYPE_CHECKING:
-    from scipy.sparse import csr_array
+from thalweg.core.waiting import Waiting, WaitingSparse
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -68,8 +65,8 @@ class Tickets:
         self.max_open, self.max_age = int(max_open), int(max_age or 0)
         self._features = features
         self._waiting = Waiting((features,), most=self.max_open)
-        self._sparse: dict[int, tuple[Ints, Floats]] | None = None
-        """Where rows are sparse, of the row at each place its features and values; those of ``_waiting`` are empty."""
+        self._sparse: WaitingSparse | None = None
+        """Where rows are sparse, these at their places; those of ``_waiting`` are empty."""
         self._latest = np.zeros((0, 2), dtype=np.int64)
         self._counts = np.zeros(jit.COUNTS, dtype=np.int64)
 
@@ -81,7 +78,7 @@ class Tickets:
         if not len(wanted):
             return tickets
         if is_sparse(X) and not self._counts[jit.GIVEN]:
-            self._sparse, self._waiting = {}, Waiting((0,), most=self.max_open)
+            self._sparse, self._waiting = WaitingSparse(self._features), Waiting((0,), most=self.max_open)
         elif self._sparse is not None and isinstance(X, np.ndarray) and np.isnan(X[wanted]).any():
             self._make_dense()
         pool = self._waiting
@@ -94,7 +91,7 @@ class Tickets:
         if self._sparse is not None:
             at = self._latest[tickets[wanted] % self.max_open, jit.T_AT]
             held = (at > 0) & (self._counts[jit.GIVEN] - tickets[wanted] <= self.max_open)
-            self._sparse |= zip((at[held] - 1).tolist(), _cut(take_rows(X, wanted[held])), strict=True)
+            self._sparse.put(at[held] - 1, take_rows(X, wanted[held]))
         return tickets
 
     def find(self, tickets: Ints, now: int) -> Ints:
@@ -140,40 +137,33 @@ class Tickets:
     @property
     def nbytes(self) -> int:
         """Bytes of all tables."""
-        values = 16 * sum(len(columns) for columns, _ in (self._sparse or {}).values())
+        values = 0 if self._sparse is None else self._sparse.nbytes
         return values + sum(t.nbytes for t in (self._waiting.rows, self._waiting.free, self._latest, self._counts))
 
     def _look(self, places: Ints) -> Rows:
         """Give the rows at these places."""
-        return self._waiting.look(places) if self._sparse is None else self._joined(places)
-
-    def _joined(self, places: Ints) -> "csr_array":
-        """Give the sparse rows at these places, as the door would."""
-        from scipy.sparse import csr_array
-
-        assert self._sparse is not None
-        parts = [self._sparse[place] for place in places.tolist()]
-        rows = csr_array((len(parts), self._features))
-        rows.indptr = np.cumsum([0, *(len(columns) for columns, _ in parts)])
-        rows.indices = np.concatenate([np.zeros(0, dtype=np.int64), *(columns for columns, _ in parts)])
-        rows.data = np.concatenate([np.zeros(0), *(values for _, values in parts)])
-        rows.has_sorted_indices = rows.has_canonical_format = True
+        if self._sparse is None:
+            return self._waiting.look(places)
+        rows = self._sparse.look(places)
+        rows.has_sorted_indices = rows.has_canonical_format = True  # they came through the door
         return rows
 
     def _make_dense(self) -> None:
         """Keep the rows dense from now on."""
         if self._sparse is not None:
-            wide = np.zeros((len(self._waiting.rows), self._features))
-            for place, (columns, values) in self._sparse.items():
-                wide[place, columns] = values
+            wide, places = np.zeros((len(self._waiting.rows), self._features)), self._places()
+            wide[places] = self._sparse.look(places).toarray()
             self._waiting.rows, self._sparse = wide, None
+
+    def _places(self) -> Ints:
+        """Give the places of the rows of the open tickets, in order."""
+        return np.asarray(self._latest[self.open() % self.max_open, jit.T_AT] - 1)
 
     def state(self) -> State:
         """Copy out the counts, what became of the latest tickets, and in order the rows that wait."""
         latest = self._latest[: self._counts[jit.GIVEN]].copy()
-        open_ones = self.open() % self.max_open
-        rows = self._look(latest[open_ones, jit.T_AT] - 1)
-        latest[open_ones, jit.T_AT] = 1  # at which place is nobody's business
+        rows = self._look(self._places())
+        latest[self.open() % self.max_open, jit.T_AT] = 1  # at which place is nobody's business
         known = {"latest": latest, "counts": self._counts.copy()}
         if isinstance(rows, np.ndarray):
             return {"rows": rows, **known}
@@ -203,7 +193,8 @@ class Tickets:
         else:
             self._waiting = Waiting((0,), most=self.max_open)
             places = self._waiting.hold(np.zeros((waiting, 0)))
-            self._sparse = dict(zip(places.tolist(), _cut(rows), strict=True))
+            self._sparse = WaitingSparse(self._features)
+            self._sparse.put(places, rows)
         self._latest[self.open() % self.max_open, jit.T_AT] = places + 1
 
     def _sparse_rows(self, state: State) -> Rows:
@@ -220,12 +211,3 @@ class Tickets:
 
 def _dense(X: Rows) -> Floats:
     return X if isinstance(X, np.ndarray) else np.ascontiguousarray(X.toarray())
-
-
-def _cut(X: Rows) -> list[tuple[Ints, Floats]]:
-    """Give the features and the values of each row."""
-    from scipy.sparse import csr_array
-
-    rows = csr_array(X)
-    columns, ends = rows.indices.astype(np.int64), rows.indptr[1:-1]
-    return list(zip(np.split(columns, ends), np.split(rows.data.copy(), ends), strict=True)) if X.shape[0] else []

@@ -78,6 +78,16 @@ class Inner(Generic[L]):
         rehearse(self.lend(labels))
 
 
+def made_like(kind: type[L], outer: Classifier) -> L:
+    """Make a learner that has seen nothing, whose parameters are those of the same names of the outer one.
+
+    >>> from thalweg import CompressedKNN, WindowKNN
+    >>> made_like(WindowKNN, CompressedKNN(k=3, p=10))
+    WindowKNN(k=3)
+    """
+    return kind(**{name: getattr(outer, name) for name in kind._fields})
+
+
 def rehearse(learner: Classifier) -> None:
     """Let a learner, a copy that is thrown away, run what it needs only now and then, so that it is compiled."""
     learner._rehearse()

@@ -151,12 +151,17 @@ class Schema(msgspec.Struct, frozen=True, dict=True):
         return np.array([f.cardinality for f in self.features], dtype=np.int64)
 
     @cached_property
+    def nominal(self) -> NDArray[np.int64]:
+        """1 for each nominal feature, 0 for each number."""
+        return np.array([f.nominal for f in self.features], dtype=np.int64)
+
+    @cached_property
     def ceilings(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """What codes must lie below (-1: numeric): those of a learned row, and those of a predicted row.
 
         Learned, a closed feature has only its own values. Else a code beyond them is a value that was never seen.
         """
-        nominal = np.array([f.nominal for f in self.features], dtype=bool)
+        nominal = self.nominal > 0
         closed = nominal & ~np.array([f.open for f in self.features], dtype=bool)
         predicted = np.where(nominal, _MOST_CODES, -1)
         return np.where(closed, self.cardinalities, predicted), predicted

@@ -1,7 +1,7 @@
 """Tables of parts among the tables of a whole: their names begin with the name of the part. What a table must be."""
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -26,6 +26,21 @@ def under(part: str, tables: Mapping[str, NDArray[Any]]) -> State:
     {'nodes': array([0.])}
     """
     return {n.removeprefix(f"{part}."): t for n, t in tables.items() if n.startswith(f"{part}.")}
+
+
+def refuse_misfits(tables: State, like: State, free: Collection[str] = ()) -> None:
+    """Refuse tables of another type or shape than those of a learner like this one; free ones may be longer.
+
+    >>> refuse_misfits({"sums": np.ones((4, 2))}, {"sums": np.ones((1, 2))}, free=("sums",))
+    >>> refuse_misfits({"sums": np.ones((4, 2))}, {"sums": np.ones((1, 2))})
+    Traceback (most recent call last):
+    ValueError: its table 'sums' has another type or shape
+    """
+    for name, table in like.items():
+        given = tables[name]
+        shape = (len(given), *table.shape[1:]) if name in free and given.ndim == table.ndim else table.shape
+        if given.dtype != table.dtype or given.shape != shape or not given.flags.c_contiguous:
+            raise ValueError(f"its table {name!r} has another type or shape")
 
 
 def sound(

@@ -66,9 +66,16 @@ class Waiting:
             self.free[0] += more
 
     def widen(self, shape: tuple[int, ...]) -> None:
-        """Make room for features that came later: waiting rows lack them (NaN)."""
+        """Make room for features that came later: waiting rows lack them (NaN); tensors are 0 where they do not reach.
+
+        >>> waiting = Waiting((1, 1))
+        >>> places = waiting.hold(np.array([[[5.0]]]))
+        >>> waiting.widen((1, 2))
+        >>> waiting.take(places).tolist()
+        [[[5.0, 0.0]]]
+        """
         if shape != self.rows.shape[1:]:
-            wide = np.full((len(self.rows), *shape), np.nan)
+            wide = np.full((len(self.rows), *shape), np.nan if len(shape) == 1 else 0.0)
             if len(wide):
                 wide[tuple(map(slice, self.rows.shape))] = self.rows
             self.rows = wide
@@ -89,41 +96,50 @@ class WaitingSparse:
 
     def __init__(self, features: int) -> None:
         self.features = features
-        self._kept: list[tuple[Ints, Floats] | None] = []
+        self._kept: dict[int, tuple[Ints, Floats]] = {}
         """Of the row at each place its features and values."""
         self._free: list[int] = []
 
     def hold(self, X: "csr_array") -> Ints:
         """Keep rows; give their places."""
+        n = X.shape[0]
         if X.shape[1] != self.features:
             raise ValueError(f"waiting rows must have {self.features} features, got {X.shape[1]}")
-        ends = X.indptr.tolist()
-        columns, values = np.array(X.indices, dtype=np.int64), np.array(X.data, dtype=np.float64)
-        places = np.empty(len(ends) - 1, dtype=np.int64)
-        for i in range(len(places)):
-            part = slice(ends[i], ends[i + 1])
-            if not self._free:
-                self._free.append(len(self._kept))
-                self._kept.append(None)
-            places[i] = place = self._free.pop()
-            self._kept[place] = columns[part].copy(), values[part].copy()
+        room = len(self._kept) + len(self._free)
+        self._free += range(room, room + n - len(self._free))
+        places = np.array([self._free.pop() for _ in range(n)], dtype=np.int64)
+        self.put(places, X)
         return places
+
+    def put(self, places: Ints, X: "NDArray[Any] | csr_array") -> None:
+        """Keep rows, also dense ones, at places that somebody else has chosen."""
+        from scipy.sparse import csr_array
+
+        rows = csr_array(X)
+        columns, values = rows.indices.astype(np.int64), rows.data
+        for place, first, end in zip(places.tolist(), rows.indptr[:-1].tolist(), rows.indptr[1:].tolist(), strict=True):
+            self._kept[place] = columns[first:end].copy(), values[first:end].copy()
 
     def look(self, places: Ints) -> "csr_array":
         """Give the rows at these places."""
         from scipy.sparse import csr_array
 
-        kept = [k for k in (self._kept[place] for place in places.tolist()) if k is not None]
-        columns, values = (np.concatenate([np.zeros(0, dtype=t), *a]) for t, a in zip(
-            (np.int64, np.float64), zip(*kept, strict=True) if kept else ((), ()), strict=True
-        ))  # fmt: skip
-        ends = np.cumsum([0, *(len(k[0]) for k in kept)])
-        return csr_array((values, columns, ends), shape=(len(kept), self.features))
+        kept = [self._kept[place] for place in places.tolist()]
+        rows = csr_array((len(kept), self.features))
+        rows.indptr = np.cumsum([0, *(len(columns) for columns, _ in kept)])
+        rows.indices = np.concatenate([np.zeros(0, dtype=np.int64), *(columns for columns, _ in kept)])
+        rows.data = np.concatenate([np.zeros(0), *(values for _, values in kept)])
+        return rows
 
     def take(self, places: Ints) -> "csr_array":
         """Give the rows at these places, and free the places."""
         rows = self.look(places)
         for place in places.tolist():
-            self._kept[place] = None
+            del self._kept[place]
         self._free += places.tolist()
         return rows
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the values and of the numbers of their features."""
+        return 16 * sum(len(columns) for columns, _ in self._kept.values())

@@ -21,7 +21,7 @@ rules: 0 HR_BOUND, ln(1/δ) / 2; 1 HR_WARNING, 2 HR_DRIFT, ln(2/δ) / 2 of the l
 
 import math
 
-from thalweg.detectors.row_jit import Levels, Table, restart
+from thalweg.detectors.row_jit import Levels, Table, noted, restart, with_fall
 from thalweg.jit.compile import compiled, inlined, inlined_entry
 
 H_N, H_TOTAL, H_N_LOW, H_TOTAL_LOW, H_N_HIGH, H_TOTAL_HIGH, H_CHANGES, H_LAST, H_COLUMNS = range(9)
@@ -42,14 +42,8 @@ def step(table: Table, i: int, x: float, rules: Table) -> int:
     level = rise(table, i, n, mean, bound, rules)
     if rules[HR_FALLS] > 0.0:
         down = fall(table, i, n, mean, bound, rules)
-        if rules[HR_FALLS] == 2.0:
-            level = max(level, down)
-        elif down == 2 and level < 2:
-            restart(table, i)
-    if level == 2:
-        table[i, H_CHANGES] += 1.0
-    table[i, H_LAST] = level
-    return level
+        level = with_fall(table, i, level, down, rules[HR_FALLS])
+    return noted(table, i, level)
 
 
 @inlined

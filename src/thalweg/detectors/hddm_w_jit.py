@@ -20,7 +20,7 @@ rules: 0 WR_WEIGHT, λ; 1 WR_WARNING, 2 WR_DRIFT, ln(1/δ) / 2 of the level; 3 W
 
 import math
 
-from thalweg.detectors.row_jit import Levels, Table, restart
+from thalweg.detectors.row_jit import Levels, Table, noted, restart, with_fall
 from thalweg.jit.compile import compiled, inlined, inlined_entry
 
 W_MEAN, W_WEIGHTS, W_UP, W_DOWN, W_CHANGES, W_LAST, W_COLUMNS = 0, 1, 2, 7, 12, 13, 14
@@ -38,14 +38,8 @@ def step(table: Table, i: int, x: float, rules: Table) -> int:
     level = watch(table, i, W_UP, x, table[i, W_MEAN], bound, rules)
     if rules[WR_FALLS] > 0.0:
         down = watch(table, i, W_DOWN, -x, -table[i, W_MEAN], bound, rules)
-        if rules[WR_FALLS] == 2.0:
-            level = max(level, down)
-        elif down == 2 and level < 2:
-            restart(table, i)
-    if level == 2:
-        table[i, W_CHANGES] += 1.0
-    table[i, W_LAST] = level
-    return level
+        level = with_fall(table, i, level, down, rules[WR_FALLS])
+    return noted(table, i, level)
 
 
 @inlined

@@ -35,6 +35,25 @@ def restart(table: Table, i: int) -> None:
 
 
 @inlined
+def noted(table: Table, i: int, level: int) -> int:
+    """Note the level of the last value, and that there was a drift; give the level."""
+    if level == 2:
+        table[i, table.shape[1] - 2] += 1.0
+    table[i, table.shape[1] - 1] = level
+    return level
+
+
+@inlined
+def with_fall(table: Table, i: int, level: int, down: int, falls: float) -> int:
+    """Give the level with that of a fall, which is a drift, too, if ``falls`` is 2; else the detector starts anew."""
+    if falls == 2.0:
+        return max(level, down)
+    if down == 2 and level < 2:
+        restart(table, i)
+    return level
+
+
+@inlined
 def mean(table: Table, i: int) -> float:
     """Give the mean of the values since the last start; 0 before the first."""
     n = table[i, 0]

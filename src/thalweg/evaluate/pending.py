@@ -42,13 +42,15 @@ class Pending:
 
     delay: a number of rows (row t is learned right after row t + delay is predicted), or "time": before a row is
     predicted, all rows whose label_time is not after the latest time seen are learned, in the order of label_time.
-    A label_time of NaN or infinity means that the label never comes.
+    A label_time of NaN or infinity means that the label never comes. evolving: may tensors have other sizes than
+    those before?
     """
 
-    __slots__ = ("_clock", "_list", "_rows", "_waiting", "delay", "never")
+    __slots__ = ("_clock", "_evolving", "_list", "_rows", "_waiting", "delay", "never")
 
-    def __init__(self, delay: int | str) -> None:
+    def __init__(self, delay: int | str, *, evolving: bool = False) -> None:
         self.delay = delay
+        self._evolving = evolving
         self.never = 0
         """Rows whose label never comes."""
         self._rows = 0
@@ -63,7 +65,7 @@ class Pending:
         """Take the next rows of the stream, and give what is to be predicted and learned now, in order."""
         n, old = len(chunk), len(self)
         clock, due = self._times(chunk)
-        self._make_fit(chunk)
+        rows = self._fitted(chunk)
         # When is each row learned? Before this row of the chunk is predicted; not before it was predicted itself.
         dues = np.concatenate([self._list["due"], due])
         moment = np.searchsorted(clock, dues)
@@ -85,7 +87,7 @@ class Pending:
         keep[ripe[ripe >= old] - old] = False
         X, entries = self._take(taken)
         plan = Plan(
-            stacked([X, chunk.X]),
+            stacked([X, rows]),
             np.concatenate([entries["codes"], codes]),
             np.concatenate([entries["w"], w]),
             events,
@@ -93,7 +95,7 @@ class Pending:
             np.flatnonzero(keep),
             np.flatnonzero(never),
         )
-        self._hold(chunk.X[keep], codes[keep], w[keep], due[keep])
+        self._hold(rows[keep], codes[keep], w[keep], due[keep])
         self.never += int(np.count_nonzero(never))
         self._rows += n
         self._clock = float(clock[-1])
@@ -105,16 +107,26 @@ class Pending:
             self._take(len(self) - len(plan.held) + np.flatnonzero(~asked[plan.held]))
             self.never -= int(np.count_nonzero(~asked[plan.never]))
 
-    def _make_fit(self, chunk: Chunk) -> None:
-        """Let those that wait have the form of the chunk's rows: sparse or dense, and as wide."""
+    def _fitted(self, chunk: Chunk) -> Rows:
+        """Let those that wait have the form of the chunk's rows: sparse or dense, and as wide. Give these rows.
+
+        Of tensors that may have other sizes than those before, the smaller are filled up with zeros, as at the door.
+        """
         if chunk.sparse == isinstance(self._waiting, Waiting):
             X = self._waiting.take(self._list["place"])
             features = chunk.X.shape[1]
             self._waiting = WaitingSparse(features) if chunk.sparse else Waiting((features,))
             if len(self._list):
                 self._list["place"] = self._waiting.hold(_turned(X))
-        if isinstance(self._waiting, Waiting):
-            self._waiting.widen(chunk.X.shape[1:])
+        if isinstance(self._waiting, WaitingSparse):
+            return chunk.X
+        shape, waits = chunk.X.shape[1:], self._waiting.rows.shape[1:]
+        if not self._evolving or len(shape) == 1 or len(shape) != len(waits):
+            self._waiting.widen(shape)
+            return chunk.X
+        room = tuple(map(max, shape, waits))
+        self._waiting.widen(room)
+        return np.pad(chunk.X, [(0, 0), *((0, most - n) for most, n in zip(room, shape, strict=True))])
 
     def _times(self, chunk: Chunk) -> tuple[Floats, Floats]:
         """Give the clock at each row, and when the label of each row is due."""

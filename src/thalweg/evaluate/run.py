@@ -45,11 +45,11 @@ class Run:
     ) -> None:  # fmt: skip
         self.stream, self.learner = stream, learner
         self.every, self.window, self.delay = every, window, delay
-        self.names = tuple(m for m in METRICS if metrics is None or m in metrics or m in ("accuracy", "kappa"))
-        self.whole = tuple(name for name in self.names if not METRICS[name].windowed)
+        self._all_metrics = metrics is None
+        self._choose(tuple(m for m in METRICS if metrics is None or m in metrics or m in ("accuracy", "kappa")))
         self.name, self.stream_name = name or type(learner).__name__, stream_name or name_of(stream)
         self.metrics = Metrics(window=window, compat=compat)
-        self.pending = Pending(delay) if delay else None
+        self.pending = Pending(delay, evolving=learner.evolving) if delay else None
         self.labels: Labels | None = None
         self.rows = 0
         self.busy = False
@@ -62,6 +62,10 @@ class Run:
         self._schema: Schema | None = None
         self._columns: Ints = np.zeros(0, dtype=np.int64)
         self._straight = True
+
+    def _choose(self, metrics: tuple[str, ...]) -> None:
+        self.names = metrics
+        self.whole = tuple(name for name in metrics if not METRICS[name].windowed)
 
     # -- on the way ---------------------------------------------------------------------------------------------------
 
@@ -325,6 +329,11 @@ class Run:
         mapped, header = read_arrays(path)
         if header.get("kind") != KIND:
             raise ValueError(f"checkpoint must be a file that prequential wrote, got {os.fspath(path)}")
+        if self._all_metrics:  # those that there were when it was made; packages may have brought more since
+            missing = [name for name in header.get("metrics", ()) if name not in METRICS]
+            if missing:
+                raise ValueError(f"checkpoint was made with the metrics {', '.join(missing)}, which are not known here")
+            self._choose(tuple(header.get("metrics", ())))
         for key, value in self._header().items():
             if header.get(key) != value:
                 was, now = shown(header.get(key), 120), shown(value, 120)

@@ -164,9 +164,7 @@ class Projection(Parametrised, ABC):
             raise ValueError(f"X must have two rows or more, got {n}")
         left, right = np.triu_indices(n, 1) if n * (n - 1) <= 2 * _MOST_PAIRS else _some_pairs(n, self.seed)
         after = self.transform(X)
-        assert self._schema is not None
-        columns = Columns.of(self._schema)
-        before = measure_gaps(columns, rows, left, right, np.zeros(rows.shape[1]))
+        before = self.gaps(rows, left, right, np.zeros(rows.shape[1]))
         return summed_up(before, ((after[left] - after[right]) ** 2).sum(axis=1))
 
     # -- for learners -------------------------------------------------------------------------------------------------
@@ -184,6 +182,16 @@ class Projection(Parametrised, ABC):
     @abstractmethod
     def project(self, X: Any, rows: Ints, out: Floats) -> None:
         """Write the projections of the chosen rows of X (dense or sparse) to ``out``, which comes filled with zeros."""
+
+    def gaps(self, X: Any, rows: Ints, others: Ints, last: Floats) -> Floats:
+        """Give the squared distance of each of the rows, as they are, from its other; -1 stands for ``last``."""
+        out = np.empty(len(rows))
+        if isinstance(X, np.ndarray):
+            jit.gaps(self._columns.widths, X, rows, others, last, out)
+        else:
+            at = np.flatnonzero(last)
+            jit.gaps_sparse(*cells(X), rows, others, at, last[at], out)
+        return out
 
     @property
     @abstractmethod
@@ -236,17 +244,6 @@ class Linear(Projection):
 def cells(X: "csr_array") -> tuple[Ints, Ints, Floats]:
     """Give the tables of sparse rows as the compiled code wants them."""
     return np.asarray(X.indptr, dtype=np.int64), np.asarray(X.indices, dtype=np.int64), X.data
-
-
-def measure_gaps(columns: Columns, X: Any, rows: Ints, others: Ints, last: Floats) -> Floats:
-    """Give the squared distance of each of the rows from its other; -1 stands for ``last``."""
-    out = np.empty(len(rows))
-    if isinstance(X, np.ndarray):
-        jit.gaps(columns.widths, X, rows, others, last, out)
-    else:
-        at = np.flatnonzero(last)
-        jit.gaps_sparse(*cells(X), rows, others, at, last[at], out)
-    return out
 
 
 def one_row(X: Any, r: int) -> Floats:

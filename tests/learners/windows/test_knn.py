@@ -11,7 +11,7 @@ import pytest
 
 from rows_to_try import accuracy, in_order, same, schema_of
 from thalweg import Schema, checks, load_dataset
-from thalweg.learners.windows import knn, sieve_jit
+from thalweg.learners.windows import dense_window, sieve_jit
 from thalweg.learners.windows.knn import WindowKNN
 from twins.knn import SlowWindowKNN
 
@@ -132,13 +132,15 @@ def wide_rows(name, n, d):
 def test_the_sieve_changes_no_bit(name, precision, monkeypatch):
     X, y = wide_rows(name, 1100, 67)
     made = []
-    real = WindowKNN._sieve
-    monkeypatch.setattr(WindowKNN, "_sieve", lambda *args, **kw: made.append(real(*args, **kw)) or made[-1])
+    real = dense_window.DenseWindow._sieve
+    monkeypatch.setattr(
+        dense_window.DenseWindow, "_sieve", lambda *args, **kw: made.append(real(*args, **kw)) or made[-1]
+    )
     for scale, ties in product(("window", None), ("all", "k")):
         learners = [WindowKNN(window=530, scale=scale, ties=ties, precision=precision, k=7) for _ in range(2)]
         answers = []
         for learner, wide in zip(learners, (10**9, 1), strict=True):
-            monkeypatch.setattr(knn, "_WIDE", wide)
+            monkeypatch.setattr(dense_window, "_WIDE", wide)
             first = learner.test_then_train(X[:600], y[:600])
             answers.append([*first, *learner.test_then_train(X[600:], y[600:]), *learner.predict_proba(X)])
             assert bool(len(made[-1].shadow)) == (wide == 1)
@@ -402,7 +404,7 @@ SCRIPT = """
 import hashlib
 import numpy as np
 from thalweg import Feature, Schema
-from thalweg.learners.windows import knn
+from thalweg.learners.windows import dense_window
 from thalweg.learners.windows.knn import WindowKNN
 rng = np.random.default_rng(3)
 X = np.round(rng.normal(size=(60, 6)), 1)
@@ -417,7 +419,7 @@ for metric in ("euclidean", "manhattan", "hamming", "cosine"):
         digest.update(learner.declare(schema).test_then_train(X, y).tobytes())
         for table in learner.state().values():
             digest.update(table.tobytes())
-knn._WIDE = knn._MANY = 1
+dense_window._WIDE = dense_window._MANY = 1
 digest.update(WindowKNN(k=3, window=20).test_then_train(np.nan_to_num(X), y).tobytes())
 print(digest.hexdigest())
 """

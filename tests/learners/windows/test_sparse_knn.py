@@ -57,8 +57,7 @@ def test_it_answers_as_the_dense_window_does(metric, scale):
         np.testing.assert_array_equal(got, expected, err_msg=f"{options} {kind}")
         few = X[: n // 2]
         np.testing.assert_array_equal(tight.predict_proba(sparse.csr_array(few)), dense.predict_proba(few))
-        turned = tight._as_dense().state()
-        expected_state = dense.state()
+        turned, expected_state = tight._as_dense().tables(), dense._dense.tables()
         del turned["ring"], expected_state["ring"]  # what lies in free slots does not matter
         same(turned, expected_state)
 
@@ -106,7 +105,7 @@ def test_dense_rows_join_a_sparse_window():
 
 
 def test_sparse_rows_join_a_dense_window(monkeypatch):
-    monkeypatch.setattr("thalweg.learners.windows.knn._CELLS", 60)  # three rows at a time
+    monkeypatch.setattr("thalweg.learners.windows.dense_window._CELLS", 60)  # three rows at a time
     X, y = rows_of(6, 300, 20)
     dense = WindowKNN(window=60)
     expected = dense.test_then_train(X, y)

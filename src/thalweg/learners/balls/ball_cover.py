@@ -13,13 +13,14 @@ from thalweg.core.labels import sequence
 from thalweg.core.params import shown
 from thalweg.core.protocols import State
 from thalweg.core.schema import Schema
+from thalweg.core.tables import refuse_misfits
 from thalweg.jit.compile import plain
 from thalweg.jit.random import seeded
 from thalweg.learners.balls import ball_cover_jit as o
 from thalweg.learners.balls import balls_jit as b
 from thalweg.learners.balls.ball_index import BallIndex
 from thalweg.learners.balls.ball_index_jit import Room
-from thalweg.learners.balls.cover import Covering, longer, nominal_of, refuse_misfits, refuse_unsound
+from thalweg.learners.balls.cover import Covering, longer, refuse_unsound
 from thalweg.learners.balls.scaling_jit import SCALES, new_spans
 from thalweg.learners.balls.tiles_jit import D_ABSOLUTE, D_GREATEST, D_SQUARES, D_UNEQUAL
 
@@ -290,7 +291,7 @@ class BallCover(Covering):
         numbers[b.P_SHRINKING], numbers[b.P_COVERING] = -1.0 / (2.0 + self.dimension), self.covering
         n = 0 if metric == o.OWN else int(tables["head"][b.H_BALLS])
         differences = _DIFFERENCES.get(metric, D_SQUARES)
-        self._index = BallIndex(tables["points"], tables["ids"], nominal_of(schema), differences, n=n)
+        self._index = BallIndex(tables["points"], tables["ids"], schema.nominal, differences, n=n)
         self._extra = o.Extra(**{name: tables[name] for name in _EXTRA})
         own = {name: tables[name] for name in _COVER}
         self._hold(b.Cover(**own, seeds=tables["seeds"], rules=rules, numbers=numbers))
@@ -353,14 +354,14 @@ class BallCover(Covering):
         assert callable(self.metric)
         best, least, points, ids = 0, np.inf, self._index.tables.points, self._index.tables.ids
         for s in range(self.n_balls):
-            said = self.metric(x, points[s])
+            given = self.metric(x, points[s])
             try:
-                rho = float(said)
+                rho = float(given)
             except (TypeError, ValueError):
                 rho = np.nan
             if not 0.0 <= rho < np.inf:
                 raise ValueError(
-                    f"metric must give a finite number ≥ 0, got {shown(said)} for {shown(x.tolist())} and "
+                    f"metric must give a finite number ≥ 0, got {shown(given)} for {shown(x.tolist())} and "
                     f"{shown(points[s].tolist())}"
                 )
             if rho < least or (rho == least and ids[s] < ids[best]):

@@ -184,7 +184,7 @@ def trust_in(cover: Cover, s: int, rho: float) -> float:
 
 
 @hot
-def tell(cover: Cover, s: int, rho: float, p: Floats, known: int) -> None:
+def write_proba(cover: Cover, s: int, rho: float, p: Floats, known: int) -> None:
     """Write the probabilities of the classes: Laplace's, or the soft threshold of BASE."""
     if cover.head[H_BALLS] == 0 or known == 1:
         for c in range(known):
@@ -393,7 +393,7 @@ def play(index: Index, cover: Cover, extra: Extra, room: Room, X: Floats, y: Int
             search(cover, index, query, scratch)
             notes[W_ROW] = r
         if events[e] >= 0:
-            tell(cover, notes[W_NEAREST], scratch.rho[0], out[r], notes[W_KNOWN])
+            write_proba(cover, notes[W_NEAREST], scratch.rho[0], out[r], notes[W_KNOWN])
             continue
         notes[W_WHY] = lacks(cover, index, query)
         if notes[W_WHY] != DONE:

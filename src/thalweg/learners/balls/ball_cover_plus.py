@@ -9,11 +9,12 @@ from thalweg.core.classifier import Floats, Ints
 from thalweg.core.fields import flag, whole
 from thalweg.core.protocols import State
 from thalweg.core.schema import Schema
+from thalweg.core.tables import refuse_misfits
 from thalweg.jit.compile import plain
 from thalweg.jit.random import seeded
 from thalweg.learners.balls import ball_cover_plus_jit as o
 from thalweg.learners.balls import balls_jit as b
-from thalweg.learners.balls.cover import Covering, longer, nominal_of, refuse_misfits, refuse_unsound
+from thalweg.learners.balls.cover import Covering, longer, refuse_unsound
 from thalweg.learners.balls.scaling_jit import SCALES, new_spans
 from thalweg.learners.balls.tiles_jit import LANES
 
@@ -122,17 +123,17 @@ class BallCoverPlus(Covering):
         """See Covering. Distances are those of the stretched space: what is far in a feature of no account is near."""
         X, _ = self._rows(X, learning=False)
         n, d, K = len(X), X.shape[1], len(self._labels)
-        nearest, said, rho = np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64), np.full(n, np.inf)
+        nearest, predicted, rho = np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64), np.full(n, np.inf)
         if not self.n_balls:
-            return nearest, said, rho
+            return nearest, predicted, rho
         room = self._room(K)
         far, notes = room[0][2 * d :], room[2][: o.W_ALL]
         for r in range(n):
             proba, notes[b.W_ROW] = np.zeros((1, K)), -1
             o.play(plain(self._cover), plain(self._plus), room, X[r : r + 1], _NO_LABELS, _NO_WEIGHTS, _FIRST, proba, 0)
-            nearest[r], said[r] = notes[b.W_NEAREST], proba[0].argmax()
+            nearest[r], predicted[r] = notes[b.W_NEAREST], proba[0].argmax()
             rho[r] = np.sqrt(far[nearest[r]])
-        return nearest, said, self._beyond(rho, self._cover.balls[nearest, b.B_RADIUS])
+        return nearest, predicted, self._beyond(rho, self._cover.balls[nearest, b.B_RADIUS])
 
     # -- what a learner writes ----------------------------------------------------------------------------------------
 
@@ -162,7 +163,7 @@ class BallCoverPlus(Covering):
         rules[b.R_MAX_BALLS], rules[b.R_OPENS] = self.max_balls - self._window, int(self.open_on_mistake)
         numbers[b.P_SHRINKING] = -1.0 / (2.0 + 2.0)
         self._hold(b.Cover(**{name: tables[name] for name in _COVER}, rules=rules, numbers=numbers))
-        self._plus: o.Plus = o.Plus(**{name: tables[name] for name in _PLUS}, nominal=nominal_of(schema))
+        self._plus: o.Plus = o.Plus(**{name: tables[name] for name in _PLUS}, nominal=schema.nominal)
 
     def _play(self, X: Floats, y: Ints, w: Floats, events: Ints, out: Floats, known: int) -> None:
         if len(self._plus.sums) < out.shape[1]:
@@ -209,12 +210,12 @@ class BallCoverPlus(Covering):
         """Make room for one row: see Scratch in ball_cover_plus_jit.py."""
         plus = self._plus
         floats = np.zeros(2 * len(plus.nominal) + (3 * len(plus.tiles) + len(plus.recent)) * LANES)
-        ints, says = (
+        ints, scores = (
             np.zeros(o.W_ALL + o.VOTERS, dtype=np.int64),
             np.zeros((o.ALL_ASKED, max(1, known, len(plus.sums)))),
         )
         ints[b.W_KNOWN], ints[b.W_ROW] = known, -1
-        return floats, floats.view(np.int64), ints, says
+        return floats, floats.view(np.int64), ints, scores
 
     def _grow(self, what: int) -> None:
         """Make room for twice as many balls, as far as there may be, or counts."""

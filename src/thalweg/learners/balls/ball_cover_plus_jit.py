@@ -50,6 +50,7 @@ from thalweg.learners.balls.tiles_jit import (
     G_SPREADS,
     LANES,
     any_of,
+    keep_nearest,
     measure,
     put,
     raise_powers,
@@ -71,7 +72,7 @@ DRAWN = 4  # balls among which the least worth is discarded
 KEEP = 0.998  # of an error, from row to row
 EXPLORE = 0.05
 
-W_SAID, W_ALL = 4, 8
+W_PREDICTED, W_ALL = 4, 8
 """What is noted besides: what each of the four said."""
 
 
@@ -118,18 +119,18 @@ class Scratch(NamedTuple):
     """VOTERS: the nearest balls."""
     notes: Ints
     """W_ALL."""
-    says: Floats
+    scores: Floats
     """4 × K: what each says for each class."""
 
 
 @inlined
 def scratch_of(room: Room, d: int, n: int) -> Scratch:
     """Cut room for a row of d features and n places for balls."""
-    floats, bits, ints, says = room
+    floats, bits, ints, scores = room
     a, b, c = 2 * d + n, 2 * d + 2 * n, 2 * d + 3 * n
     return Scratch(
         floats[:d], floats[d : 2 * d], floats[2 * d : a], floats[a:b], bits[a:b], floats[b:c], bits[b:c], floats[c:],
-        ints[W_ALL:], ints[:W_ALL], says,
+        ints[W_ALL:], ints[:W_ALL], scores,
     )  # fmt: skip
 
 
@@ -150,37 +151,26 @@ def rank(far: Floats, n: int, top: Ints) -> None:
     """Write the nearest balls to ``top``, the nearest first; among equals the lowest place first."""
     held = 0
     for s in range(n):
-        v = far[s]
-        if held == VOTERS:
-            if v >= far[top[VOTERS - 1]]:
-                continue
-            i = VOTERS - 1
-        else:
-            i = held
-            held += 1
-        while i > 0 and far[top[i - 1]] > v:
-            top[i] = top[i - 1]
-            i -= 1
-        top[i] = s
+        held = keep_nearest(far, s, held, top)
 
 
 # -- what each says ---------------------------------------------------------------------------------------------------
 
 
 @hot
-def hear_signs(first: Ints, entries: Ints, signs: Floats, near: Floats, says: Floats, n: int) -> None:
+def add_signs(first: Ints, entries: Ints, signs: Floats, near: Floats, scores: Floats, n: int) -> None:
     """Add up what all balls say for and against classes, by their nearness."""
     for s in range(n):
         i = first[s, M_FIRST]
         while i >= 0:
-            says[entries[i, E_CLASS]] += signs[i] * near[s]
+            scores[entries[i, E_CLASS]] += signs[i] * near[s]
             i = entries[i, E_NEXT]
 
 
 @hot
 def look(cover: Cover, plus: Plus, scratch: Scratch) -> None:
     """Find the balls near scratch.x and let everyone say what the class is."""
-    head, gauge, notes, says, far = cover.head, cover.gauge, scratch.notes, scratch.says, scratch.far
+    head, gauge, notes, scores, far = cover.head, cover.gauge, scratch.notes, scratch.scores, scratch.far
     n, known, mixed, W = head[H_BALLS], notes[W_KNOWN], any_of(plus.nominal), len(plus.codes) - 1
     if n == 0:
         return
@@ -190,18 +180,18 @@ def look(cover: Cover, plus: Plus, scratch: Scratch) -> None:
     notes[W_NEAREST] = s
     for a in range(ALL_ASKED):
         for c in range(known):
-            says[a, c] = 0.0
+            scores[a, c] = 0.0
     for j in range(min(VOTERS, n)):
         b = scratch.top[j]
         share, i = 1.0 / ((far[b] + 1e-9) * (cover.balls[b, B_TOTAL] + 1.0)), cover.marks[b, M_FIRST]
         while i >= 0:
-            says[A_VOTE, cover.entries[i, E_CLASS]] += cover.voices[i] * share
+            scores[A_VOTE, cover.entries[i, E_CLASS]] += cover.voices[i] * share
             i = cover.entries[i, E_NEXT]
     if gauge[G_SPREADS] > 0.0:
         weigh(far, 1.0 / max(gauge[G_SPREAD], 1e-12), scratch.near, scratch.whole, n)
         raise_powers(scratch.near_bits, scratch.whole_bits, n)
-        hear_signs(cover.marks, cover.entries, plus.signs, scratch.near, says[A_SIGNS], n)
-    says[A_LAST, cover.marks[s, M_LAST_LABEL]] = 1.0
+        add_signs(cover.marks, cover.entries, plus.signs, scratch.near, scores[A_SIGNS], n)
+    scores[A_LAST, cover.marks[s, M_LAST_LABEL]] = 1.0
     if W > 0 and plus.codes[0] >= 0:
         held = W if plus.codes[W - 1] >= 0 else plus.codes[W]
         measure(plus.recent, held, scratch.x, scratch.afar, plus.nominal, mixed)
@@ -209,9 +199,9 @@ def look(cover: Cover, plus: Plus, scratch: Scratch) -> None:
         for i in range(1, held):
             if scratch.afar[i] < scratch.afar[s]:
                 s = i
-        says[A_RECENT, plus.codes[s]] = 1.0
+        scores[A_RECENT, plus.codes[s]] = 1.0
     for a in range(ALL_ASKED):
-        notes[W_SAID + a] = first_greatest(says[a], known)
+        notes[W_PREDICTED + a] = first_greatest(scores[a], known)
 
 
 @inlined
@@ -225,7 +215,7 @@ def choose(gauge: Floats, asked: int) -> int:
 
 
 @hot
-def tell(cover: Cover, plus: Plus, scratch: Scratch, p: Floats) -> None:
+def write_proba(cover: Cover, plus: Plus, scratch: Scratch, p: Floats) -> None:
     """Write the probabilities of the classes: what the best one says, as far as it can be trusted."""
     known, gauge = scratch.notes[W_KNOWN], cover.gauge
     if cover.head[H_BALLS] == 0 or known == 1:
@@ -233,10 +223,10 @@ def tell(cover: Cover, plus: Plus, scratch: Scratch, p: Floats) -> None:
             p[c] = 1.0 / known
         return
     a = choose(gauge, asked(plus))
-    says, total = scratch.says[a], 0.0
-    most = says[scratch.notes[W_SAID + a]]
+    scores, total = scratch.scores[a], 0.0
+    most = scores[scratch.notes[W_PREDICTED + a]]
     for c in range(known):
-        p[c] = math.exp(says[c] - most) if a == A_SIGNS else says[c]
+        p[c] = math.exp(scores[c] - most) if a == A_SIGNS else scores[c]
         total += p[c]
     trust = max(0.01, 1.0 - gauge[G_ERRORS + a])
     for c in range(known):
@@ -304,7 +294,7 @@ def judge(cover: Cover, plus: Plus, scratch: Scratch, y: int, w: float) -> None:
     keep = KEEP if w == 1.0 else KEEP**w
     for a in range(asked(plus)):
         gauge[G_ERRORS + a] *= keep
-        if notes[W_SAID + a] != y:
+        if notes[W_PREDICTED + a] != y:
             gauge[G_ERRORS + a] += 1.0 - keep
     track_spread(gauge, scratch.far, n)
 
@@ -319,7 +309,7 @@ def learn(cover: Cover, plus: Plus, scratch: Scratch, y: int, w: float) -> None:
         s = open_ball(cover, plus, x, 0.0, y, w, -1)
         marks[s, M_LAST_LABEL] = y
         return
-    wrong = notes[W_SAID + choose(gauge, asked(plus))] != y
+    wrong = notes[W_PREDICTED + choose(gauge, asked(plus))] != y
     judge(cover, plus, scratch, y, w)
     s = notes[W_NEAREST]
     rho, best, mistakes, first = (
@@ -343,9 +333,9 @@ def learn(cover: Cover, plus: Plus, scratch: Scratch, y: int, w: float) -> None:
             s = open_ball(cover, plus, x, rho, y, w, best)
     else:
         s = open_ball(cover, plus, x, what, y, w, -1)
-    if notes[W_SAID + A_SIGNS] != y:
+    if notes[W_PREDICTED + A_SIGNS] != y:
         sign(cover, plus, s, y, w)
-        sign(cover, plus, s, notes[W_SAID + A_SIGNS], -w)
+        sign(cover, plus, s, notes[W_PREDICTED + A_SIGNS], -w)
     marks[s, M_LAST_LABEL] = y
 
 
@@ -404,7 +394,7 @@ def play(cover: Cover, plus: Plus, room: Room, X: Floats, y: Ints, w: Floats, ev
             look(cover, plus, scratch)
             notes[W_ROW] = r
         if events[e] >= 0:
-            tell(cover, plus, scratch, out[r])
+            write_proba(cover, plus, scratch, out[r])
             continue
         notes[W_WHY] = lacks(cover)
         if notes[W_WHY] != DONE:

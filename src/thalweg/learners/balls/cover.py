@@ -9,9 +9,8 @@ from numpy.typing import NDArray
 
 from thalweg.core import params
 from thalweg.core.classifier import Classifier, Floats, Ints
-from thalweg.core.fields import choice, whole
+from thalweg.core.fields import Parametrised, choice, whole
 from thalweg.core.protocols import State
-from thalweg.core.schema import Schema
 from thalweg.learners.balls import balls_jit as b
 from thalweg.learners.balls.scaling_jit import S_COUNT, S_GREATEST, S_LEAST, S_MEAN, S_SQUARES
 
@@ -30,8 +29,8 @@ class Ball(NamedTuple):
     """The weight of the rows in it that it predicted wrongly."""
 
 
-class Scaled(Classifier):
-    """A learner that scales rows."""
+class Scaled(Parametrised):
+    """How rows are scaled."""
 
     scale: Literal["online", "minmax"] | None = choice(
         default="online",
@@ -39,10 +38,8 @@ class Scaled(Classifier):
         '"minmax": to the range so far; None: not at all. What is kept stays in the scale in which it came.',
     )
 
-    __slots__ = ()
 
-
-class Covering(Scaled):
+class Covering(Scaled, Classifier):
     """A learner that covers the data with balls: what can be seen of them."""
 
     seed: int = whole(default=1, doc="Of the draws.", least=0)
@@ -150,14 +147,14 @@ class Covering(Scaled):
         with probability delta (Hoeffding's bound), and less outside the ball; 0 where another class is counted more.
         """
         params.number("delta", delta, above=0.0, below=1.0)
-        nearest, said, outside = self._look(X)
+        nearest, predicted, outside = self._look(X)
         if not self.n_balls:
             return np.zeros(len(nearest))
         counts = self._counts()[nearest]
         n, each = counts.sum(axis=1), np.arange(len(counts))
         others = np.c_[counts, np.zeros(len(counts))]
-        others[each, said] = 0.0
-        margin = (counts[each, said] - others.max(axis=1)) / (n + max(2, counts.shape[1]))
+        others[each, predicted] = 0.0
+        margin = (counts[each, predicted] - others.max(axis=1)) / (n + max(2, counts.shape[1]))
         sure = np.maximum(margin - np.sqrt(np.log(2.0 / delta) / (2.0 * n)), 0.0)
         return np.asarray(sure * np.exp(-0.5 * np.where(np.isfinite(outside), outside, 0.0) ** 2))
 
@@ -179,11 +176,6 @@ class Covering(Scaled):
         return np.asarray(np.maximum(rho - radii, 0.0) / radii)
 
 
-def nominal_of(schema: Schema) -> Ints:
-    """Say which features are nominal."""
-    return np.array([f.nominal for f in schema.features], dtype=np.int64)
-
-
 def longer(table: NDArray[Any], n: int) -> NDArray[Any]:
     """Give a table of n rows that begins with these."""
     made = np.zeros((n, *table.shape[1:]), dtype=table.dtype)
@@ -192,15 +184,6 @@ def longer(table: NDArray[Any], n: int) -> NDArray[Any]:
 
 
 # -- tables from elsewhere --------------------------------------------------------------------------------------------
-
-
-def refuse_misfits(tables: State, like: State, free: Collection[str] = ()) -> None:
-    """Refuse tables of another type or shape than those of a learner like this one; free ones may be longer."""
-    for name, table in like.items():
-        given = tables[name]
-        shape = (len(given), *table.shape[1:]) if name in free and given.ndim == table.ndim else table.shape
-        if given.dtype != table.dtype or given.shape != shape or not given.flags.c_contiguous:
-            raise ValueError(f"its table {name!r} has another type or shape")
 
 
 def refuse_unsound(tables: State, most: int | None, infinite: Collection[str] = ("spans",)) -> None:

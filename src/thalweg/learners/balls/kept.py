@@ -5,17 +5,19 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from thalweg.core.classifier import Classifier
 from thalweg.core.fields import whole
 from thalweg.core.protocols import State
 from thalweg.core.schema import Schema
+from thalweg.core.tables import refuse_misfits
 from thalweg.jit.compile import plain
-from thalweg.learners.balls.cover import Scaled, nominal_of, refuse_misfits
+from thalweg.learners.balls.cover import Scaled
 from thalweg.learners.balls.kept_jit import F_COLUMNS, F_SIZE
 from thalweg.learners.balls.scaling_jit import SCALES, new_spans
 from thalweg.learners.balls.tiles_jit import LANES
 
 
-class KeptRows(Scaled):
+class KeptRows(Scaled, Classifier):
     """Up to ``max_rows`` rows in tiles (see tiles_jit.py); then each new one takes the place of another."""
 
     max_rows: int = whole(
@@ -77,7 +79,7 @@ class KeptRows(Scaled):
         self._take(wanted, schema)
 
     def _take(self, tables: State, schema: Schema) -> None:
-        self._state, self._kept = tables, plain(self.bundle(**tables, nominal=nominal_of(schema)))
+        self._state, self._kept = tables, plain(self.bundle(**tables, nominal=schema.nominal))
 
     @property
     def _kind(self) -> int:

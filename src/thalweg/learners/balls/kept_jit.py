@@ -5,8 +5,8 @@ from thalweg.learners.balls.scaling_jit import Ints
 
 F_SIZE, F_PLACE, F_COLUMNS = 0, 1, 2
 """What ``head`` holds: rows, the place for the next (that of the oldest, if full)."""
-O_KNOWN, O_ROW, O_SAID, O_COLUMNS = 0, 1, 2, 3
-"""What is noted between events: classes known, the row that was placed last (-1: none), what was said of it."""
+O_KNOWN, O_ROW, O_PREDICTED, O_COLUMNS = 0, 1, 2, 3
+"""What is noted between events: classes known, the row that was placed last (-1: none), what was predicted."""
 
 
 @inlined

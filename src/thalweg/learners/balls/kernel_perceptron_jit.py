@@ -9,7 +9,7 @@ from typing import NamedTuple
 from thalweg.jit.argmax import first_greatest
 from thalweg.jit.compile import hot, inlined
 from thalweg.jit.random import Seeds, integer
-from thalweg.learners.balls.kept_jit import F_PLACE, F_SIZE, O_KNOWN, O_ROW, O_SAID, take_place
+from thalweg.learners.balls.kept_jit import F_PLACE, F_SIZE, O_KNOWN, O_PREDICTED, O_ROW, take_place
 from thalweg.learners.balls.scaling_jit import LARGEST, UNSCALED, Floats, Ints, observe, scale
 from thalweg.learners.balls.tiles_jit import G_SPREAD, any_of, measure, put, raise_powers, track_spread, weigh
 
@@ -39,23 +39,23 @@ class Kept(NamedTuple):
 
 
 @hot
-def score(sides: Ints, weights: Floats, near: Floats, n: int, says: Floats, known: int) -> int:
+def score(sides: Ints, weights: Floats, near: Floats, n: int, scores: Floats, known: int) -> int:
     """Add up what the rows say for and against classes, by their nearness; give the class with the most."""
     for c in range(known):
-        says[c] = 0.0
+        scores[c] = 0.0
     for s in range(n):
         v = weights[s] * near[s]
-        says[sides[s, C_FOR]] += v
-        says[sides[s, C_AGAINST]] -= v
-    return first_greatest(says, known)
+        scores[sides[s, C_FOR]] += v
+        scores[sides[s, C_AGAINST]] -= v
+    return first_greatest(scores, known)
 
 
 @inlined
-def tell(says: Floats, best: int, known: int, p: Floats) -> None:
+def write_proba(scores: Floats, best: int, known: int, p: Floats) -> None:
     """Turn sums into probabilities (softmax)."""
-    total, most = 0.0, says[best]
+    total, most = 0.0, scores[best]
     for c in range(known):
-        p[c] = math.exp(says[c] - most)
+        p[c] = math.exp(scores[c] - most)
         total += p[c]
     for c in range(known):
         p[c] /= total
@@ -72,7 +72,7 @@ def play(kept: Kept, floats: Floats, bits: Ints, notes: Ints, width: float, by_c
     kept = Kept(*kept)
     head, gauge, nominal, N = kept.head, kept.gauge, kept.nominal, len(kept.voices)
     d, m, mixed = X.shape[1], kept.tiles.shape[0] * kept.tiles.shape[2], any_of(nominal)
-    far, near, whole, x, says = (
+    far, near, whole, x, scores = (
         floats[:m],
         floats[m : 2 * m],
         floats[2 * m : 3 * m],
@@ -88,17 +88,17 @@ def play(kept: Kept, floats: Floats, bits: Ints, notes: Ints, width: float, by_c
             by = 1.0 / max(width if width > 0.0 else gauge[G_SPREAD], 1e-12)
             weigh(far, by, near, whole, n)
             raise_powers(bits[m : 2 * m], bits[2 * m : 3 * m], n)
-            notes[O_SAID] = score(kept.sides, kept.voices, near, n, says, known)
+            notes[O_PREDICTED] = score(kept.sides, kept.voices, near, n, scores, known)
             notes[O_ROW] = r
         if events[e] >= 0:
-            tell(says, notes[O_SAID], known, out[r])
+            write_proba(scores, notes[O_PREDICTED], known, out[r])
             continue
         if n > 0:
             track_spread(gauge, far, n)
-        if notes[O_SAID] != y[r]:
+        if notes[O_PREDICTED] != y[r]:
             s = integer(kept.seeds, 0, N) if n == N and by_chance else head[F_PLACE]
             put(kept.tiles, s, x)
-            kept.sides[s, C_FOR], kept.sides[s, C_AGAINST], kept.voices[s] = y[r], notes[O_SAID], w[r]
+            kept.sides[s, C_FOR], kept.sides[s, C_AGAINST], kept.voices[s] = y[r], notes[O_PREDICTED], w[r]
             take_place(head, s, N)
         if kind != UNSCALED:
             observe(X[r], kept.spans, nominal)

@@ -57,7 +57,7 @@ def add_eight_squares(sums: Floats, tile: Floats, x: Floats, f: int) -> None:
         sums[i] = s
 
 
-@inlined
+@inlined  # like the one above: a loop over the features would not stay in registers
 def add_four_squares(sums: Floats, tile: Floats, x: Floats, f: int) -> None:
     """Add (x - z)² of four features."""
     z0, z1, z2, z3 = tile[f], tile[f + 1], tile[f + 2], tile[f + 3]
@@ -150,6 +150,21 @@ def measure(tiles: Floats, n: int, x: Floats, far: Floats, nominal: Ints, mixed:
     """Write the squared distances of a row from n points."""
     for t in range((n + LANES - 1) // LANES):
         measure_tile(tiles[t], x, far[t * LANES : (t + 1) * LANES], nominal, mixed)
+
+
+@inlined
+def keep_nearest(far: Floats, s: int, held: int, top: Ints) -> int:
+    """Let point s take its place among the nearest so far, in order; ``held`` are there. Give how many are then."""
+    v, j = far[s], held
+    if held == len(top):
+        j -= 1
+        if v >= far[top[j]]:
+            return held
+    while j > 0 and far[top[j - 1]] > v:
+        top[j] = top[j - 1]
+        j -= 1
+    top[j] = s
+    return min(held + 1, len(top))
 
 
 # -- Gaussians --------------------------------------------------------------------------------------------------------

@@ -71,8 +71,14 @@ class Vote(Classifier):
             out += own * (weight / sum(weights))
 
     def _extend(self, schema: Schema) -> None:
-        for inner in self._inner:
-            inner.meet(schema)
+        assert self._schema is not None
+        before = {name: table.copy() for name, table in self._tables().items()}
+        try:
+            for inner in self._inner:
+                inner.meet(schema)
+        except Exception:  # one refuses: those before it must not have grown
+            self._adopt(before, self._schema)
+            raise
 
     def _rehearse(self) -> None:
         for inner in self._inner:

@@ -374,7 +374,7 @@ def _leaves(trees: list[ChunkTree], classes: int) -> list[int]:
 
 def _nominal(schema: Schema | None) -> NDArray[np.bool_]:
     assert schema is not None
-    return np.array([feature.nominal for feature in schema.features], dtype=np.bool_)
+    return schema.nominal > 0
 
 
 def _rules(trees: list[ChunkTree], schema: Schema | None) -> list[Rules]:

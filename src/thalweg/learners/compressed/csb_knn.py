@@ -6,19 +6,18 @@ import numpy as np
 
 from thalweg.core.classifier import Classifier, Floats, Ints
 from thalweg.core.fields import again, choice, whole
-from thalweg.core.inside import Inner
+from thalweg.core.inside import Inner, made_like
 from thalweg.core.params import shown
 from thalweg.core.protocols import State
 from thalweg.core.schema import Schema
 from thalweg.core.steps import cut, unroll
-from thalweg.core.tables import under
+from thalweg.core.tables import prefixed, under
 from thalweg.detectors.by_name import make_detector
-from thalweg.jit.random import seeded
 from thalweg.learners.compressed import csb_knn_jit as jit
 from thalweg.learners.compressed.projected import RandomProjection
 from thalweg.learners.windows import replaced
 from thalweg.learners.windows.knn import WindowKNN
-from thalweg.learners.windows.neighbours import NEIGHBOURS, Bagging, Neighbours
+from thalweg.learners.windows.neighbours import Bagging, Neighbours
 from thalweg.projections.by_name import make_projection
 from thalweg.projections.projection import Projection
 
@@ -57,7 +56,7 @@ class CompressedBagging(Bagging, Neighbours, RandomProjection, Classifier):
     )
     seed: int = again(default=1, doc="For matrices and draws.")
 
-    __slots__ = ("_counts", "_detectors", "_dice", "_kind", "_learned", "_members", "_projections", "_replaced")
+    __slots__ = ("_bag", "_kind", "_members", "_projections")
 
     def _prepare(self) -> None:
         if self._new_projection(0, 0).moves:
@@ -68,7 +67,7 @@ class CompressedBagging(Bagging, Neighbours, RandomProjection, Classifier):
     @property
     def replacements(self) -> list[tuple[int, int]]:
         """When members were replaced: (rows learned by then, member), in order; the latest 18 of each member."""
-        return replaced.replacements(self._replaced) if self._started else []
+        return replaced.replacements(self._bag["replaced"]) if self._started else []
 
     def memory(self) -> dict[str, int]:
         """Bytes of the members, of their projections, and of the detectors."""
@@ -77,7 +76,7 @@ class CompressedBagging(Bagging, Neighbours, RandomProjection, Classifier):
         return {
             "members": sum(member.state_bytes for member in self._members),
             "projections": sum(p.nbytes for p in self._projections),
-            "detectors": self._detectors.nbytes + self._dice.nbytes + self._counts.nbytes,
+            "detectors": sum(self._bag[name].nbytes for name in ("detectors", "dice", "counts")),
         }
 
     @property
@@ -90,10 +89,7 @@ class CompressedBagging(Bagging, Neighbours, RandomProjection, Classifier):
     def _start(self, schema: Schema) -> None:
         size = int(self.size)
         self._kind = make_detector("drift", self.drift)
-        self._counts, self._learned = np.zeros(size, dtype=np.int64), np.zeros(1, dtype=np.int64)
-        self._replaced = replaced.new_times(size)
-        self._dice = seeded(self.seed, size)
-        self._detectors = np.zeros((0, 0)) if self._kind is None else self._kind.new_rows(size)
+        self._bag = replaced.new_members(size, self.seed, self._kind)
         self._projections = [self._new_projection(i, 0) for i in range(size)]
         for projection in self._projections:
             projection.begin(schema)
@@ -118,7 +114,7 @@ class CompressedBagging(Bagging, Neighbours, RandomProjection, Classifier):
         if len(y):
             y, w = y[steps.rows], w[steps.rows]
         drawn = np.empty((len(self._members), len(learned)), dtype=np.int64)
-        jit.draw(self._dice, float(self.rate), drawn)
+        jit.draw(self._bag["dice"], float(self.rate), drawn)
         seen = [self._seen(projection, X, steps.rows) for projection in self._projections]
         answers = np.zeros((len(self._members), len(steps.rows), max(1, out.shape[1])))
 
@@ -137,17 +133,17 @@ class CompressedBagging(Bagging, Neighbours, RandomProjection, Classifier):
         for i in range(len(self._members)):
             play(i, 0)
         if self._kind is not None and len(learned):
-            truth, code, rules = y[learned], self._kind.code, self._kind.rules()
+            truth, code, rules, detectors = y[learned], self._kind.code, self._kind.rules(), self._bag["detectors"]
             errors = (answers[:, learned].argmax(axis=2) != truth).astype(np.float64)
-            shown = jit.watch(self._detectors, code, rules, errors, 0)
+            shown = jit.watch(detectors, code, rules, errors, 0)
             while shown <= len(learned):
-                i = int(jit.find_worst(self._detectors, code))
-                self._replace(i, int(self._learned[0]) + shown)
+                i = int(jit.find_worst(detectors, code))
+                self._replace(i, int(self._bag["learned"][0]) + shown)
                 seen[i] = self._seen(self._projections[i], X, steps.rows)
                 play(i, shown)
                 errors[i, shown:] = answers[i, learned[shown:]].argmax(axis=1) != truth[shown:]
-                shown = jit.watch(self._detectors, code, rules, errors, shown)
-        self._learned[0] += len(learned)
+                shown = jit.watch(detectors, code, rules, errors, shown)
+        self._bag["learned"][0] += len(learned)
         if len(steps.asked):
             out[steps.rows[steps.asked]] = answers[:, steps.asked, : out.shape[1]].mean(axis=0)
 
@@ -156,52 +152,33 @@ class CompressedBagging(Bagging, Neighbours, RandomProjection, Classifier):
             projection.begin(schema)
 
     def _tables(self) -> State:
-        tables = {"counts": self._counts, "dice": self._dice, "detectors": self._detectors}
-        tables |= {"learned": self._learned, "replaced": self._replaced}
-        tables |= {f"projection.{name}": table for name, table in self._projections[0].tables().items()}
+        tables = self._bag | prefixed("projection", self._projections[0].tables())
         for i, member in enumerate(self._members):
             tables |= member.tables(f"{i}")
         return tables
 
     def _adopt(self, tables: State, schema: Schema) -> None:
         size, kind = int(self.size), make_detector("drift", self.drift)
-        counts, dice, detectors = tables["counts"], tables["dice"], tables["detectors"]
-        if counts.shape != (size,) or counts.dtype != np.int64 or (counts < 0).any():
-            raise ValueError("its table 'counts' holds what no ensemble could")
-        if dice.shape != (size,) or dice.dtype != np.uint64:
-            raise ValueError("its table 'dice' has another type or shape")
-        if (kind is None and detectors.size) or (
-            kind is not None and (len(detectors) != size or not kind.fits(detectors))
-        ):
-            raise ValueError("its table 'detectors' holds what no ensemble could")
-        times, learned = replaced.checked(tables.get("replaced"), tables.get("learned"), size)
+        bag = replaced.adopt_members(tables, size, kind)
         drawn = under("projection", tables)
         projections = []
         for i in range(size):
-            projections.append(self._new_projection(i, int(counts[i])))
+            projections.append(self._new_projection(i, int(bag["counts"][i])))
             projections[-1].adopt(drawn, schema)
         seen = Schema.numeric(projections[0].dimension)
-        members = [Inner.adopt(self._new_member(), f"{i}", tables, seen) for i in range(size)]
-        self._counts, self._dice, self._detectors, self._kind = counts, dice, detectors, kind
-        self._learned, self._replaced = learned, times
-        self._projections, self._members = projections, members
+        members = [Inner.adopt(made_like(WindowKNN, self), f"{i}", tables, seen) for i in range(size)]
+        self._bag, self._kind, self._projections, self._members = bag, kind, projections, members
 
     # -- inside -------------------------------------------------------------------------------------------------------
 
-    def _new_member(self) -> WindowKNN:
-        return WindowKNN(**{name: getattr(self, name) for name in NEIGHBOURS})
-
     def _fresh_member(self) -> Inner[WindowKNN]:
         """Make a member that has seen nothing but knows how wide its rows are."""
-        return Inner(self._new_member(), Schema.numeric(self._projections[0].dimension))
+        return Inner(made_like(WindowKNN, self), Schema.numeric(self._projections[0].dimension))
 
     def _new_projection(self, i: int, generation: int) -> Projection:
         """Make the projection of member i after so many replacements."""
         seed = int(np.random.SeedSequence([int(self.seed), i, generation]).generate_state(1)[0])
-        size: dict[str, Any] = {"p": self.p, "epsilon": self.epsilon}
-        if self.epsilon is not None:
-            size["points"] = max(2, int(self.window))
-        return make_projection("projection", self.projection, seed=seed, **size)
+        return make_projection("projection", self.projection, seed=seed, **self._size())
 
     def _seen(self, projection: Projection, X: Any, rows: Ints) -> Floats:
         """Project rows as a member sees them."""
@@ -213,10 +190,11 @@ class CompressedBagging(Bagging, Neighbours, RandomProjection, Classifier):
         """Let member i start again, after so many learned rows."""
         assert self._schema is not None
         assert self._kind is not None
-        self._replaced[i, self._counts[i] % replaced.KEPT] = now
-        self._counts[i] += 1
+        counts = self._bag["counts"]
+        self._bag["replaced"][i, counts[i] % replaced.KEPT] = now
+        counts[i] += 1
         self._members[i] = self._fresh_member()
-        self._detectors[i] = self._kind.new_rows(1)[0]
-        projection = self._new_projection(i, int(self._counts[i]))
+        self._bag["detectors"][i] = self._kind.new_rows(1)[0]
+        projection = self._new_projection(i, int(counts[i]))
         projection.adopt(self._projections[i].tables(), self._schema)
         self._projections[i] = projection

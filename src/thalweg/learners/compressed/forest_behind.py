@@ -4,13 +4,13 @@ from typing import final
 
 from thalweg.core.classifier import Classifier
 from thalweg.core.fields import again, free
-from thalweg.learners.compressed.projected import RandomlyProjected
+from thalweg.learners.compressed.projected import Compressed, RandomProjection
 from thalweg.learners.forests.by_name import make_forest
 from thalweg.learners.forests.forest import Forest
 
 
 @final
-class CompressedForest(RandomlyProjected):
+class CompressedForest(RandomProjection, Compressed):
     """Trees that see records through one random projection: CS-ARF, or CS leveraging bagging of Hoeffding trees.
 
     References
@@ -38,4 +38,4 @@ class CompressedForest(RandomlyProjected):
     __slots__ = ()
 
     def _make_learner(self) -> Classifier:
-        return make_forest("forest", self.forest, **self._some(("size", "seed", "n_jobs")))
+        return make_forest("forest", self.forest, size=self.size, seed=self.seed, n_jobs=self.n_jobs)

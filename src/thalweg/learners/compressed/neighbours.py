@@ -7,16 +7,17 @@ import numpy as np
 from thalweg.core.classifier import Classifier, Floats, Ints
 from thalweg.core.door import Rows
 from thalweg.core.fields import again, flag, number, whole
+from thalweg.core.inside import made_like
 from thalweg.core.protocols import State
 from thalweg.core.schema import Schema
 from thalweg.core.tables import prefixed, sound, under
-from thalweg.learners.compressed.projected import Compressed, RandomlyProjected, Size
+from thalweg.learners.compressed.projected import Compressed, RandomProjection, Size
 from thalweg.learners.compressed.raw_rows import DenseRows, RawRows, SparseRows
 from thalweg.learners.windows import window_jit as o
 from thalweg.learners.windows.bagged import MOST, BaggedKNN
 from thalweg.learners.windows.knn import WindowKNN
-from thalweg.learners.windows.neighbours import NEIGHBOURS, Bagging, Neighbours
-from thalweg.learners.windows.sam_knn import MEMORIES, Memories, SamKNN
+from thalweg.learners.windows.neighbours import Bagging, Neighbours
+from thalweg.learners.windows.sam_knn import Memories, SamKNN
 from thalweg.projections.pca import PCAProjection
 from thalweg.projections.projection import Projection
 from thalweg.projections.random_matrices import HashProjection
@@ -24,17 +25,8 @@ from thalweg.projections.random_matrices import HashProjection
 _CELLS = 1 << 20  # numbers of raw rows that are projected again at a time
 
 
-class _Neighbours(Neighbours, Compressed):
-    """A window of projected rows."""
-
-    bounded = True
-
-    def _make_learner(self) -> Classifier:
-        return WindowKNN(**self._some(NEIGHBOURS))
-
-
 @final
-class CompressedKNN(_Neighbours, RandomlyProjected):
+class CompressedKNN(Neighbours, RandomProjection, Compressed):
     """Nearest neighbours behind a random projection (CS-kNN): thousands of features cost no more than p.
 
     Memory: window × p, and the matrix (``memory()`` tells them apart), which is drawn anew when a model is loaded.
@@ -54,11 +46,16 @@ class CompressedKNN(_Neighbours, RandomlyProjected):
     True
     """
 
+    bounded = True
+
     __slots__ = ()
+
+    def _make_learner(self) -> Classifier:
+        return made_like(WindowKNN, self)
 
 
 @final
-class HashedKNN(_Neighbours, Size):
+class HashedKNN(Neighbours, Size, Compressed):
     """Nearest neighbours behind the hashing trick (HT-kNN): each feature is added to, or taken from, one of p columns.
 
     Examples
@@ -71,17 +68,22 @@ class HashedKNN(_Neighbours, Size):
     True
     """
 
+    bounded = True
+
     binary: bool = flag(default=False, doc="A value other than 0 counts 1, as in MOA's filter.")
     seed: int = whole(default=1, doc="For the hash.", least=0)
 
     __slots__ = ()
 
     def _make_projection(self) -> Projection:
-        return HashProjection(**self._some(("binary", "seed")), **self._size())
+        return HashProjection(binary=self.binary, seed=self.seed, **self._size())
+
+    def _make_learner(self) -> Classifier:
+        return made_like(WindowKNN, self)
 
 
 @final
-class PCAKNN(_Neighbours, Size):
+class PCAKNN(Neighbours, Size, Compressed):
     """Nearest neighbours behind principal components that follow the stream (PCA-kNN).
 
     Memory: window × p, and the components, p × columns; with ``reproject_every`` also the rows of the window as they
@@ -97,6 +99,8 @@ class PCAKNN(_Neighbours, Size):
     >>> bool((learner.classes_[proba.argmax(axis=1)] == chunk.y).mean() > 0.7)
     True
     """
+
+    bounded = True
 
     amnesia: float = number(
         default=0.0,
@@ -121,7 +125,15 @@ class PCAKNN(_Neighbours, Size):
         return super().memory() | kept
 
     def _make_projection(self) -> Projection:
-        return PCAProjection(**self._some(("amnesia", "centre")), **self._size())
+        return PCAProjection(amnesia=self.amnesia, centre=self.centre, **self._size())
+
+    def _make_learner(self) -> Classifier:
+        return made_like(WindowKNN, self)
+
+    @property
+    def _neighbours(self) -> WindowKNN:
+        assert isinstance(self._inner.learner, WindowKNN)
+        return self._inner.learner
 
     def _start(self, schema: Schema) -> None:
         super()._start(schema)
@@ -146,14 +158,9 @@ class PCAKNN(_Neighbours, Size):
         if len(learned):
             if self._raw is None:
                 self._raw = (DenseRows if isinstance(X, np.ndarray) else SparseRows)(self.window, X.shape[1])
-            self._raw.put(X, learned, self._neighbours._next_slot)
+            self._raw.put(X, learned, self._neighbours.next_slot)
         super()._play(X, y, w, events, out, known)
         return max(known, int(y[learned].max(initial=-1)) + 1)
-
-    @property
-    def _neighbours(self) -> WindowKNN:
-        assert isinstance(self._inner.learner, WindowKNN)
-        return self._inner.learner
 
     def _project_again(self) -> None:
         """Let all rows of the window be what the components of now make of them."""
@@ -163,7 +170,7 @@ class PCAKNN(_Neighbours, Size):
         for first in range(0, raw.n, step):
             block = raw.dense(first, min(first + step, raw.n))
             self._projection.project(block, np.arange(len(block)), rows[first : first + step])
-        self._neighbours._replace_rows(rows)
+        self._neighbours.replace_rows(rows)
 
     def _extend(self, schema: Schema) -> None:
         super()._extend(schema)
@@ -184,7 +191,7 @@ class PCAKNN(_Neighbours, Size):
 
 
 @final
-class CompressedBaggedKNN(Bagging, Neighbours, RandomlyProjected):
+class CompressedBaggedKNN(Bagging, Neighbours, RandomProjection, Compressed):
     """Bagged nearest neighbours behind one random projection (CS-kNN under leveraging bagging).
 
     The members hardly differ; CompressedBagging gives each its own matrix, which helps much more.
@@ -215,11 +222,11 @@ class CompressedBaggedKNN(Bagging, Neighbours, RandomlyProjected):
         return self._inner.learner.replacements
 
     def _make_learner(self) -> Classifier:
-        return BaggedKNN(**self._some((*NEIGHBOURS, "size", "rate", "drift", "seed")))
+        return made_like(BaggedKNN, self)
 
 
 @final
-class CompressedSamKNN(Memories, RandomlyProjected):
+class CompressedSamKNN(Memories, RandomProjection, Compressed):
     """Neighbours with a short-term and a long-term memory behind a random projection (CS-samkNN).
 
     Examples
@@ -240,4 +247,4 @@ class CompressedSamKNN(Memories, RandomlyProjected):
     __slots__ = ()
 
     def _make_learner(self) -> Classifier:
-        return SamKNN(**self._some(MEMORIES))
+        return made_like(SamKNN, self)

@@ -1,7 +1,6 @@
 """A learner that sees records through a projection."""
 
 from abc import abstractmethod
-from collections.abc import Sequence
 from typing import Any, final
 
 import numpy as np
@@ -11,10 +10,10 @@ from thalweg.core.fields import REQUIRED, Parametrised, free, number, whole
 from thalweg.core.inside import Inner, check_inner
 from thalweg.core.protocols import State
 from thalweg.core.schema import Schema
-from thalweg.core.tables import under
+from thalweg.core.tables import prefixed, refuse_misfits, sound, under
 from thalweg.projections.by_name import make_projection
 from thalweg.projections.pca import PCAProjection
-from thalweg.projections.projection import Distortion, Projection, measure_gaps, one_row, summed_up
+from thalweg.projections.projection import Distortion, Projection, one_row, summed_up
 
 EVERY = 8
 """Of so many learned rows the distance of one from the row before it is measured, to see what the projection does."""
@@ -34,16 +33,6 @@ class Compressed(Classifier):
         """Check the parameters: the parts that they belong to do."""
         self._make_learner()
         self._make_projection()
-
-    def _some(self, names: Sequence[str]) -> dict[str, Any]:
-        """Give some of the parameters."""
-        return {name: getattr(self, name) for name in names}
-
-    def _size(self) -> dict[str, Any]:
-        """Give the parameters that say how many columns remain; a window has so many points."""
-        given = self.get_params(deep=False)
-        size = {name: given[name] for name in ("p", "epsilon") if name in given}
-        return size | ({"points": max(2, given["window"])} if size.get("epsilon") and "window" in given else {})
 
     @abstractmethod
     def _make_projection(self) -> Projection:
@@ -133,7 +122,7 @@ class Compressed(Classifier):
         chosen = np.arange(-count % EVERY, n, EVERY)  # learned rows 0, 8, 16, … of all; the very first has none before
         chosen = chosen[chosen + count > 0]
         others = np.where(chosen > 0, learned[chosen - 1], -1)
-        before = measure_gaps(self._projection._columns, X, learned[chosen], others, watch["last"])
+        before = self._projection.gaps(X, learned[chosen], others, watch["last"])
         earlier = np.where((chosen > 0)[:, None], Y[chosen - 1], watch["last_y"])
         pairs = np.stack([before, ((Y[chosen] - earlier) ** 2).sum(axis=1)])
         joined = np.concatenate([watch["gaps"][:, : self._pairs()], pairs], axis=1)[:, -WINDOW:]
@@ -154,21 +143,18 @@ class Compressed(Classifier):
         self._inner.rehearse(self._labels)
 
     def _tables(self) -> State:
-        tables = {f"watch.{name}": table for name, table in self._watch.items()}
-        tables |= {f"projection.{name}": table for name, table in self._projection.tables().items()}
-        return tables | self._inner.tables("learner")
+        own = prefixed("watch", self._watch) | prefixed("projection", self._projection.tables())
+        return own | self._inner.tables("learner")
 
     def _adopt(self, tables: State, schema: Schema) -> None:
         projection = self._make_projection()
         projection.adopt(under("projection", tables), schema)
         inner = Inner.adopt(self._make_learner(), "learner", tables, Schema.numeric(projection.dimension))
-        given, watch = under("watch", tables), _new_watch(schema, projection)
-        for name, table in watch.items():
-            if given[name].shape != table.shape or given[name].dtype != table.dtype:
-                raise ValueError(f"its table 'watch.{name}' has another type or shape")
-        if given["count"][0] < 0:
-            raise ValueError("its table 'watch.count' holds what no projection could")
-        self._projection, self._inner, self._watch = projection, inner, {name: given[name] for name in watch}
+        watch = prefixed("watch", _new_watch(schema, projection))
+        refuse_misfits(tables, watch)
+        sound(tables, "watch.count", (1,), np.int64, least=0)
+        self._projection, self._inner = projection, inner
+        self._watch = under("watch", {name: tables[name] for name in watch})
 
 
 class Size(Parametrised):
@@ -185,6 +171,12 @@ class Size(Parametrised):
         below=1,
     )
 
+    def _size(self) -> dict[str, Any]:
+        """Give what says how many columns remain, as a projection takes it; epsilon is for all rows of a window."""
+        window = getattr(self, "window", None)
+        points = {} if self.epsilon is None or window is None else {"points": max(2, int(window))}
+        return {"p": self.p, "epsilon": self.epsilon, **points}
+
 
 class RandomProjection(Size):
     """Which projection there is in front of a learner."""
@@ -193,12 +185,6 @@ class RandomProjection(Size):
         default="gaussian", doc='A projection or its name: "gaussian", "bernoulli", "very-sparse", "fourier", "hash".'
     )
     seed: int = whole(default=1, doc="For the matrix.", least=0)
-
-
-class RandomlyProjected(RandomProjection, Compressed):
-    """A learner behind the projection that its parameters ``projection``, ``p``, ``epsilon`` and ``seed`` name."""
-
-    __slots__ = ()
 
     def _make_projection(self) -> Projection:
         return make_projection("projection", self.projection, **self._size(), seed=self.seed)

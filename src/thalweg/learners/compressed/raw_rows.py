@@ -8,6 +8,8 @@ import numpy as np
 from thalweg.core.classifier import Floats, Ints
 from thalweg.core.door import Rows
 from thalweg.core.protocols import State
+from thalweg.core.tables import refuse_misfits
+from thalweg.core.waiting import WaitingSparse
 
 _LEAST_ROOM = 64  # rows
 
@@ -88,8 +90,7 @@ class DenseRows(RawRows):
     def restore(self, tables: State, n: int) -> None:
         """Continue from what ``tables`` of n rows gave."""
         self.n, rows = n, tables["rows"]
-        if rows.shape != (self._room(), self.d) or rows.dtype != np.float64 or not rows.flags.c_contiguous:
-            raise ValueError("its table 'raw.rows' has another type or shape")
+        refuse_misfits({"raw.rows": rows}, {"raw.rows": np.zeros((self._room(), self.d))})
         if np.isinf(rows).any():
             raise ValueError("its table 'raw.rows' holds what no window could")
         self._rows = rows
@@ -103,41 +104,33 @@ class SparseRows(RawRows):
 
     def __init__(self, window: int, d: int) -> None:
         super().__init__(window, d)
-        self._cells: list[tuple[Ints, Floats]] = []
-        self._widths: list[int] = []  # how many features there were when the row came
+        self._cells = WaitingSparse(d)
+        self._widths = np.zeros(0, dtype=np.int64)  # how many features there were when the row came
 
     def _put(self, X: Rows, rows: Ints, slots: Ints) -> None:
-        more = self.n - len(self._cells)
-        self._cells += [(np.zeros(0, dtype=np.int64), np.zeros(0))] * more
-        self._widths += [0] * more
-        for r, slot in zip(rows.tolist(), slots.tolist(), strict=True):
-            if isinstance(X, np.ndarray):
-                at = np.flatnonzero(X[r])
-                self._cells[slot] = at, X[r, at]
-            else:
-                part = slice(X.indptr[r], X.indptr[r + 1])
-                self._cells[slot] = np.array(X.indices[part], dtype=np.int64), X.data[part].copy()
-            self._widths[slot] = self.d
+        self._cells.put(slots, X[rows])
+        self._widths = np.pad(self._widths, (0, self.n - len(self._widths)))
+        self._widths[slots] = self.d
 
     def dense(self, first: int, last: int) -> Floats:
         """Give the rows of the slots from first to before last."""
-        rows = np.zeros((last - first, self.d))
-        for row, (at, values), width in zip(rows, self._cells[first:last], self._widths[first:last], strict=True):
-            row[at], row[width:] = values, np.nan
-        return rows
+        rows = self._cells.look(np.arange(first, last)).toarray()
+        rows[np.arange(self.d) >= self._widths[first:last, None]] = np.nan
+        return np.asarray(rows)
 
     def extend(self, d: int) -> None:
         """Let there be d features."""
-        self.d = d
+        self.d = self._cells.features = d
 
     def tables(self) -> State:
         """Give the rows one after the other: row s from starts[s] to starts[s + 1]."""
-        starts = np.cumsum([0, *(len(at) for at, _ in self._cells)], dtype=np.int64)
-        columns, values = (np.concatenate([cells[i] for cells in self._cells]) for i in (0, 1))
-        return {"starts": starts, "columns": columns, "values": values, "widths": np.array(self._widths)}
+        rows = self._cells.look(np.arange(self.n))
+        return {"starts": rows.indptr, "columns": rows.indices, "values": rows.data, "widths": self._widths}
 
     def restore(self, tables: State, n: int) -> None:
         """Continue from what ``tables`` of n rows gave."""
+        from scipy.sparse import csr_array
+
         starts, columns, values, widths = (tables[name] for name in ("starts", "columns", "values", "widths"))
         for name, length in {"starts": n + 1, "columns": len(values), "values": len(columns), "widths": n}.items():
             like = np.float64 if name == "values" else np.int64
@@ -153,6 +146,5 @@ class SparseRows(RawRows):
             raise ValueError("its table 'raw.columns' holds what no window could")
         if (np.isinf(values) | (values == 0.0)).any():
             raise ValueError("its table 'raw.values' holds what no window could")
-        parts = [slice(*starts[s : s + 2]) for s in range(n)]
-        self._cells = [(columns[part].copy(), values[part].copy()) for part in parts]
-        self._widths, self.n = widths.tolist(), n
+        self._cells.put(np.arange(n), csr_array((values, columns, starts), shape=(n, self.d)))
+        self._widths, self.n = widths, n

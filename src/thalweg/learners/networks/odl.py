@@ -11,6 +11,7 @@ from thalweg.core.classifier import Classifier, Floats, Ints
 from thalweg.core.fields import choice, flag, free, number, whole
 from thalweg.core.protocols import State
 from thalweg.core.schema import Schema
+from thalweg.core.tables import refuse_misfits
 from thalweg.detectors.by_name import make_detector
 from thalweg.detectors.detector import Detector
 from thalweg.jit.compile import plain
@@ -232,11 +233,9 @@ class OnlineDeepLearning(Classifier):
         valid = ((widths == -1) == (least == -1)) & (widths >= least) & (widths <= jit.MOST_VALUES)
         if not valid.all() or not np.array_equal(layout, _with_starts(layout.copy())):
             raise ValueError("its table 'layout' does not fit its schema")
-        for name, table in self._blank(layout, net["first"].shape[0]).items():
-            given = net[name]
-            if given.dtype != table.dtype or given.shape != table.shape or not given.flags.c_contiguous:
-                raise ValueError(f"its table {name!r} has another type or shape")
-            if not np.isfinite(given).all():
+        refuse_misfits(net, self._blank(layout, net["first"].shape[0]))
+        for name, table in net.items():
+            if not np.isfinite(table).all():
                 raise ValueError(f"its table {name!r} holds what no network could")
         alpha, stats, shut = net["alpha"], net["stats"], 0 if self.input_classifier else 1
         if (alpha < 0.0).any() or abs(alpha.sum() - 1.0) > 1e-9 or alpha[:shut].any():
@@ -277,8 +276,7 @@ def _with_starts(layout: Ints) -> Ints:
 def _lay_out(schema: Schema, before: Ints) -> Ints:
     """Give each feature its columns: one for a number, one for each value; never fewer than ``before``."""
     layout = np.zeros((schema.n_features, 2), dtype=np.int64)
-    nominal = np.array([f.nominal for f in schema.features], dtype=bool)
-    layout[:, jit.L_WIDTH] = np.where(nominal, np.minimum(schema.cardinalities, jit.MOST_VALUES), -1)
+    layout[:, jit.L_WIDTH] = np.where(schema.nominal, np.minimum(schema.cardinalities, jit.MOST_VALUES), -1)
     layout[: len(before), jit.L_WIDTH] = np.maximum(layout[: len(before), jit.L_WIDTH], before[:, jit.L_WIDTH])
     return _with_starts(layout)
 

@@ -10,15 +10,13 @@ from thalweg.core.protocols import State
 from thalweg.core.schema import Schema
 from thalweg.detectors.by_name import make_detector
 from thalweg.jit.compile import plain
-from thalweg.jit.random import seeded
 from thalweg.learners.windows import bagged_jit as jit
 from thalweg.learners.windows import replaced
-from thalweg.learners.windows.knn import WindowKNN
-from thalweg.learners.windows.neighbours import NEIGHBOURS, Bagging, Neighbours
+from thalweg.learners.windows.dense_window import DenseWindow
+from thalweg.learners.windows.neighbours import Bagging, Neighbours
 
 MOST = 64
 """Members: a bit each."""
-_OWN = ("held", "dice", "detectors", "counts", "learned", "replaced")
 
 
 @final
@@ -48,7 +46,7 @@ class BaggedKNN(Bagging, Neighbours, Classifier):
     size: int = whole(default=10, doc="Members.", least=1, most=MOST)
     seed: int = whole(default=1, doc="For the draws.", least=0)
 
-    __slots__ = ("_bag", "_code", "_detector_rules", "_knn")
+    __slots__ = ("_bag", "_code", "_detector_rules", "_window")
 
     @property
     def replacements(self) -> list[tuple[int, int]]:
@@ -58,64 +56,45 @@ class BaggedKNN(Bagging, Neighbours, Classifier):
     # -- what a learner writes ----------------------------------------------------------------------------------------
 
     def _start(self, schema: Schema) -> None:
-        knn, size, detector = self._new_window(), int(self.size), make_detector("drift", self.drift)
-        knn._meet(schema)
-        bag = {
-            "held": np.zeros(len(knn._window.codes), dtype=np.uint64), "dice": seeded(self.seed, size),
-            "detectors": np.zeros((0, 0)) if detector is None else detector.new_rows(size),
-            "counts": np.zeros(size, dtype=np.int64), "learned": np.zeros(1, dtype=np.int64),
-            "replaced": replaced.new_times(size),
-        }  # fmt: skip
-        self._take(knn, bag)
+        window, detector = DenseWindow(self, schema), make_detector("drift", self.drift)
+        members = replaced.new_members(int(self.size), self.seed, detector)
+        self._take(window, {"held": np.zeros(window.room, dtype=np.uint64), **members})
 
-    def _take(self, knn: WindowKNN, bag: State) -> None:
+    def _take(self, window: DenseWindow, bag: State) -> None:
         detector = make_detector("drift", self.drift)
         self._code, self._detector_rules = (0, np.zeros(0)) if detector is None else (detector.code, detector.rules())
-        self._knn, self._bag = knn, bag
+        self._window, self._bag = window, bag
 
     def _play(self, X: Floats, y: Ints, w: Floats, events: Ints, out: Floats, known: int) -> None:
-        knn, bag = self._knn, self._bag
+        window, bag = self._window, self._bag
         learned = int((events < 0).sum())
-        knn._make_room(knn.n_rows + learned)
-        room = len(knn._window.codes)
+        window.make_room(window.n_rows + learned)
+        room = window.room
         if room > len(bag["held"]):
             bag["held"] = np.concatenate([bag["held"], np.zeros(room - len(bag["held"]), dtype=np.uint64)])
-        scratch = knn._scratch(len(events), learned)
+        scratch = window.scratch(len(events), learned)
         scratch = scratch._replace(moments=np.empty((len(scratch.moments), jit.Q_BAGGED_COLUMNS), dtype=np.int64))
         members = jit.Bag(
-            held=bag["held"], dice=bag["dice"], detectors=bag["detectors"], rules=self._detector_rules,
-            counts=bag["counts"], learned=bag["learned"], replaced=bag["replaced"],
-            drawn=np.zeros(len(scratch.slots), dtype=np.uint64),
+            **bag, rules=self._detector_rules, drawn=np.zeros(len(scratch.slots), dtype=np.uint64),
             near=np.empty(room, dtype=np.int64), mine=np.empty(room), places=np.empty(room, dtype=np.int64),
             heap=np.empty(min(int(self.k), room) + jit.SPARE),
             answers=np.empty((int(self.size), max(1, out.shape[1]))),
         )  # fmt: skip
         jit.play(
-            plain(knn._window), plain(scratch), plain(members), self._code, float(self.rate), knn._rules,
-            knn._as_kept(X), y, w, events, out, known,
+            plain(window.arrays), plain(scratch), plain(members), self._code, float(self.rate), window.rules,
+            window.as_kept(X), y, w, events, out, known,
         )  # fmt: skip
 
     def _extend(self, schema: Schema) -> None:
-        self._knn._meet(schema)
+        self._window.extend(schema)
 
     def _tables(self) -> State:
-        return self._knn._tables() | self._bag
+        return self._window.tables() | self._bag
 
     def _adopt(self, tables: State, schema: Schema) -> None:
-        knn, size, detector = self._new_window(), int(self.size), make_detector("drift", self.drift)
-        knn._settle(self._labels, schema, {name: t for name, t in tables.items() if name not in _OWN})
-        held, dice, detectors, counts = (tables[name] for name in _OWN[:4])
-        times, learned = replaced.checked(tables.get("replaced"), tables.get("learned"), size)
-        if held.shape != knn._window.codes.shape or held.dtype != np.uint64 or (held >> np.uint64(size - 1) > 1).any():
+        window, size, detector = DenseWindow(self, schema), int(self.size), make_detector("drift", self.drift)
+        window.restore(tables)
+        held, members = tables["held"], replaced.adopt_members(tables, size, detector)
+        if held.shape != (window.room,) or held.dtype != np.uint64 or (held >> np.uint64(size - 1) > 1).any():
             raise ValueError("its table 'held' holds what no ensemble could")
-        if dice.shape != (size,) or dice.dtype != np.uint64:
-            raise ValueError("its table 'dice' has another type or shape")
-        if counts.shape != (size,) or counts.dtype != np.int64 or (counts < 0).any():
-            raise ValueError("its table 'counts' holds what no ensemble could")
-        if detectors.size if detector is None else len(detectors) != size or not detector.fits(detectors):
-            raise ValueError("its table 'detectors' holds what no ensemble could")
-        known = (held, dice, detectors, counts, learned, times)
-        self._take(knn, dict(zip(_OWN, known, strict=True)))
-
-    def _new_window(self) -> WindowKNN:
-        return WindowKNN(**{name: getattr(self, name) for name in NEIGHBOURS})
+        self._take(window, {"held": held, **members})

@@ -34,10 +34,6 @@ class Neighbours(Parametrised):
     )
 
 
-NEIGHBOURS = tuple(Neighbours._fields)
-"""Their names."""
-
-
 class Bagging(Parametrised):
     """How an ensemble of neighbours draws its rows, and replaces members."""
 

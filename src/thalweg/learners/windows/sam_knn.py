@@ -8,6 +8,7 @@ from thalweg.core.classifier import Classifier, Floats, Ints
 from thalweg.core.fields import Parametrised, choice, flag, number, whole
 from thalweg.core.protocols import State
 from thalweg.core.schema import Schema
+from thalweg.core.tables import refuse_misfits
 from thalweg.jit.compile import plain
 from thalweg.jit.random import seeded
 from thalweg.learners.windows import sam_memory_jit as jit
@@ -50,10 +51,6 @@ class Memories(Parametrised):
         "all rows so far (what is kept is divided again when that has changed by a tenth).",
     )
     seed: int = whole(default=1, doc="For the first centres of a clustering.", least=0)
-
-
-MEMORIES = tuple(Memories._fields)
-"""Their names."""
 
 
 @final
@@ -118,7 +115,7 @@ class SamKNN(Memories, Classifier):
     # -- what a learner writes ----------------------------------------------------------------------------------------
 
     def _start(self, schema: Schema) -> None:
-        self._take(self._blank(min(_COLUMNS, self._full), _nominal(schema)))
+        self._take(self._blank(min(_COLUMNS, self._full), schema.nominal))
 
     def _play(self, X: Floats, y: Ints, w: Floats, events: Ints, out: Floats, known: int) -> None:
         done, learning, classes = 0, bool((events < 0).any()), max(out.shape[1], self._classes)
@@ -134,7 +131,7 @@ class SamKNN(Memories, Classifier):
             self._grow()
 
     def _extend(self, schema: Schema) -> None:
-        old, nominal = self._memory, _nominal(schema)
+        old, nominal = self._memory, schema.nominal
         more = np.zeros((len(nominal) - len(old.rows), len(old.codes)))
         spans = np.concatenate([old.spans, _new_spans(len(more))])
         self._take(old._replace(rows=np.concatenate([old.rows, more]), spans=spans, nominal=nominal))
@@ -143,7 +140,7 @@ class SamKNN(Memories, Classifier):
         return dict(zip(_TABLES, self._memory, strict=False))
 
     def _adopt(self, tables: State, schema: Schema) -> None:
-        memory = jit.Memory(**{name: tables[name] for name in _TABLES}, nominal=_nominal(schema))
+        memory = jit.Memory(**{name: tables[name] for name in _TABLES}, nominal=schema.nominal)
         self._check(memory)
         self._take(memory)
 
@@ -209,9 +206,7 @@ class SamKNN(Memories, Classifier):
     def _check(self, memory: jit.Memory) -> None:
         """Refuse tables that no memory with these parameters could have."""
         columns = memory.codes.size
-        for name, given, table in zip(_TABLES, memory, self._blank(columns, memory.nominal), strict=False):
-            if given.dtype != table.dtype or given.shape != table.shape or not given.flags.c_contiguous:
-                raise ValueError(f"its table {name!r} has another type or shape")
+        refuse_misfits(memory._asdict(), self._blank(columns, memory.nominal)._asdict())
         head, codes, marks = memory.head, memory.codes, memory.marks
         long, start, size, number, tracked = head[: jit.M_RIGHT].tolist()
         inside = min(_COLUMNS, self._full) <= columns <= self._full and 0 <= long <= start <= start + size <= columns
@@ -244,7 +239,3 @@ def _new_spans(d: int) -> Floats:
     spans = np.zeros((d, jit.D_COLUMNS))
     spans[:, jit.D_BY] = 1.0
     return spans
-
-
-def _nominal(schema: Schema) -> Ints:
-    return np.array([f.nominal for f in schema.features], dtype=np.int64)

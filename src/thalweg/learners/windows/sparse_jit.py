@@ -70,6 +70,7 @@ Ints = NDArray[np.int64]
 
 W_TOP, W_LIVE, W_RECENT, W_LEARNED, SPARSE_CELLS = range(2, 7)
 V_LEAST, V_GREATEST, V_AT_LEAST, V_AT_GREATEST, V_HAVE, V_BY, V_COLUMNS = range(7)
+"""The first four are those of a dense window, S_LEAST and so on, and ``widen`` takes either."""
 MOST_RECENT = 64
 EPSILON = 2.3e-16  # a little more than half a unit in the last place
 SURE = 8.0  # by which bounds on errors are multiplied, to be sure
@@ -215,14 +216,7 @@ def take_out(span: Floats, v: float) -> None:
 @inlined
 def put_in(span: Floats, v: float) -> None:
     span[V_HAVE] += 1.0
-    if v < span[V_LEAST]:
-        span[V_LEAST], span[V_AT_LEAST] = v, 1.0
-    elif v == span[V_LEAST]:
-        span[V_AT_LEAST] += 1.0
-    if v > span[V_GREATEST]:
-        span[V_GREATEST], span[V_AT_GREATEST] = v, 1.0
-    elif v == span[V_GREATEST]:
-        span[V_AT_GREATEST] += 1.0
+    widen(span, v)
 
 
 @inlined

@@ -57,10 +57,16 @@ class SparseWindow:
         """Bytes of all tables, with the index and the room that is free."""
         return sum(table.nbytes for table in self._t)
 
+    def measure(self, X: "csr_array", classes: int) -> Floats:
+        """Give the distance of each row of the window from a record (squared where Euclidean)."""
+        first = np.zeros(1, dtype=np.int64)
+        ask = first[:0], np.zeros(0), first, np.zeros((1, classes)), classes
+        return self.play(X, *ask, every=True)[: self.n_rows]
+
     def play(
         self, X: "csr_array", y: Ints, w: Floats, events: Ints, out: Floats, known: int, *, every: bool = False
     ) -> Floats:
-        """Play the events; give the distances of all rows from the last query (squared where Euclidean)."""
+        """Play the events; give the distances from the last query: of all rows, if ``every``."""
         learned = ~events[events < 0]
         self._make_slots(self.n_rows + len(learned))
         n, k = len(self._t.codes), int(min(self._rules[o.R_K], self.window))
@@ -122,15 +128,19 @@ class SparseWindow:
         t.online[:] = online
         self._lay_down(starts, columns, values)
 
-    def rows(self) -> tuple[Ints, Ints, Floats]:
-        """Give the rows in the order of their slots: where each begins, the features, the values."""
+    def dense(self) -> Floats:
+        """Give the rows as dense ones, in the order of their slots."""
         kept = self.tables()
-        return kept["starts"], kept["columns"], kept["values"]
+        rows = np.zeros((self.n_rows, self.d))
+        rows[np.repeat(np.arange(len(rows)), np.diff(kept["starts"])), kept["columns"]] = kept["values"]
+        return rows
 
-    @property
-    def online(self) -> Floats:
-        """For scale "online" what is known of all rows that were learned; else empty."""
-        return self._t.online
+    def row(self, slot: int) -> Floats:
+        """Give the row of a slot as a dense one."""
+        _, places = self._places(np.array([slot]))
+        row = np.zeros(self.d)
+        row[self._t.columns[places]] = self._t.values[places]
+        return row
 
     # -- inside -------------------------------------------------------------------------------------------------------
 
@@ -154,7 +164,8 @@ class SparseWindow:
 
     def _make_room(self, m: int) -> None:
         """Make room for a row of m values more: half as much again as all need, or what there is, put in order."""
-        starts, columns, values = self.rows()
+        kept = self.tables()
+        starts, columns, values = kept["starts"], kept["columns"], kept["values"]
         room = max(len(self._t.columns), 3 * (len(columns) + m) // 2)
         ints: dict[str, Any] = {name: np.zeros(room, dtype=np.int64) for name in ("columns", "slots", "before")}
         self._t = self._t._replace(**ints, values=np.zeros(room), held=np.zeros(room))
