@@ -2,8 +2,8 @@
 
 import re
 
-from thalweg.papers.paper_page import markdown_table
 from thalweg.show import document
+from thalweg.show.document import markdown_table
 from thalweg.show.tables import Table, equal_decimals
 
 CLAIMS = Table(("says", "here", "n"), [("a is better", "holds", "7"), ("b", "does not hold", "12")], words=2)
