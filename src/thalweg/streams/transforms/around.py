@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from thalweg.core.chunk import Chunk
 from thalweg.core.fields import fixed, free
+from thalweg.core.params import whole
 from thalweg.core.protocols import State, Stream
 from thalweg.core.schema import Schema
 from thalweg.streams.draw_jit import sown
@@ -46,6 +47,7 @@ class Around(Source):
 
     def _surround(self, stream: Stream, limit: int | None) -> None:
         is_stream("stream", stream)
+        whole("seed", self.seed, least=0)
         self._set_limit(limit)
         self.stream, self.sparse = stream, is_sparse(stream)
         self._begin = stream.state()
