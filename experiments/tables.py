@@ -11,8 +11,9 @@ from types import SimpleNamespace
 
 from thalweg.papers.beside import Beside, read_lines
 from thalweg.papers.claims import judge
-from thalweg.papers.paper_page import markdown_page, markdown_table
+from thalweg.papers.paper_page import markdown_page
 from thalweg.papers.plan import NAMES, read_plan
+from thalweg.show.document import markdown_table
 from thalweg.show.tables import Table
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -197,7 +197,7 @@ def test_ctrl_c_then_resume_gives_the_same_result(tmp_path: Path) -> None:
         _, err = process.communicate(timeout=60)
         assert process.returncode == 130, err
         if "interrupted; saved after" in err:
-            assert "the same command goes on from there" in err
+            assert "the same command continues from there" in err
             break
     assert checkpoint.exists()
     resumed = subprocess.run([*base, "--resume", checkpoint, "--json", "-"], capture_output=True, text=True, check=True)

@@ -111,3 +111,43 @@ def test_the_docstring_has_a_section_of_parameters_before_the_others() -> None:
 def test_a_parameter_cannot_be_declared_again_that_no_base_has() -> None:
     with pytest.raises(TypeError, match="Odd declares 'size' again, and no base class has it"):
         type("Odd", (Parametrised,), {"__annotations__": {"size": int}, "size": again(default=3)})
+
+
+class Placed(Parametrised):
+    """Has parameters that may be given by position, those of the base first."""
+
+    stream: str = free(doc="The first.", kw_only=False)
+    seed: int = whole(default=1, doc="By name only.")
+
+
+class Further(Placed):
+    """Adds one, and keeps another under a name of its own."""
+
+    width: float = number(default=2.0, doc="The second.", kw_only=False)
+    _given: str | None = free(default=None, doc="The schema that was given.", alias="schema")
+
+    @property
+    def schema(self) -> str:
+        """What it has become."""
+        return self._given or "inferred"
+
+
+def test_parameters_by_position_come_first_and_those_of_the_base_before_them():
+    assert list(inspect.signature(Further).parameters) == ["stream", "width", "schema", "seed"]
+    made = Further("a", 3.0, schema="known")
+    assert (made.stream, made.width, made.schema, made.seed) == ("a", 3.0, "known", 1)
+    assert repr(made) == "Further('a', width=3.0, schema='known')"
+    assert Further("a").get_params() == {"stream": "a", "width": 2.0, "schema": None, "seed": 1}
+
+
+@pytest.mark.parametrize(
+    ("given", "named", "sentence"),
+    [
+        ((), {}, "Further must be given 'stream'"),
+        (("a", 1.0, 2), {}, "Further takes 2 positional arguments: stream, width, but 3 were given"),
+        (("a",), {"stream": "b"}, "Further got 'stream' twice, by position and by name"),
+    ],
+)
+def test_what_is_wrong_with_positions_is_said_in_a_sentence(given, named, sentence):
+    with pytest.raises(TypeError, match=f"^{sentence}$"):
+        Further(*given, **named)

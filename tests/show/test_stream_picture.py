@@ -309,7 +309,7 @@ def test_a_file_is_read_to_its_end_by_show_and_by_run(run, tmp_path, monkeypatch
 
 
 def test_composed_streams_can_be_described():
-    broken = FeatureDrift(MissingValues(Agrawal(), 0.1, features=("age",)), 2000, drop=["car"])
+    broken = FeatureDrift(MissingValues(Agrawal(), 0.1, columns=("age",)), 2000, drop=["car"])
     summary = describe_stream(broken, rows=4000)
     by_name = {f.name: f for f in summary.features}
     assert by_name["age"].missing_share == pytest.approx(0.1, abs=0.02)

@@ -2,8 +2,8 @@
 
 import re
 
-from thalweg.papers.paper_page import markdown_table
 from thalweg.show import document
+from thalweg.show.document import markdown_table
 from thalweg.show.tables import Table, equal_decimals
 
 CLAIMS = Table(("says", "here", "n"), [("a is better", "holds", "7"), ("b", "does not hold", "12")], words=2)
@@ -31,17 +31,19 @@ def test_in_a_notebook_and_in_markdown() -> None:
 
 
 def test_in_a_page() -> None:
-    page = document.table(CLAIMS)
+    page = document.table(CLAIMS).html
     assert '<td class="word" data-head="here">does not hold</td><td>12</td>' in page
     assert 'class="words"' not in page  # it has a column of numbers
-    whole = document.table(Table(("what", "why"), [("<a>", "type `thalweg <b>`")], words=2))
+    whole = document.table(Table(("what", "why"), [("<a>", "type `thalweg <b>`")], words=2)).html
     assert '<table class="words">' in whole
     assert "type <code>thalweg &lt;b&gt;</code>" in whole
     assert '<th scope="row">&lt;a&gt;</th>' in whole
 
 
 def test_numbers_in_a_page() -> None:
-    page = document.table(Table(("learner", "score"), [("a-1", "* 1.50 (2.00, -0.50)"), ("b", "-3.00"), ("c", "–")]))
+    page = document.table(
+        Table(("learner", "score"), [("a-1", "* 1.50 (2.00, -0.50)"), ("b", "-3.00"), ("c", "–")])
+    ).html
     assert "<td><strong>1.50</strong><small>2.00, −0.50</small></td>" in page
     assert "<td>−3.00</td>" in page
     assert ">a-1</th>" in page  # a hyphen in a name is no minus

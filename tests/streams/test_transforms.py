@@ -6,7 +6,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from thalweg import SEA, Agrawal, ArrayStream, Chunk, DriftStream, Feature, RandomRBF, Schema
+from thalweg import (
+    SEA,
+    Agrawal,
+    ArrayStream,
+    Chunk,
+    CSVStream,
+    DriftStream,
+    Feature,
+    LibSVMStream,
+    RandomRBF,
+    Schema,
+)
 from thalweg.streams.generators.led import LED
 from thalweg.streams.generators.stagger import STAGGER
 from thalweg.streams.transforms import around
@@ -74,7 +85,7 @@ def test_recurring_ends_with_the_chosen_concept(size: int) -> None:
 
 def test_two_features_turn_evenly() -> None:
     plain = SEA(noise=0.0).take(3000)
-    stream = IncrementalDrift(SEA(noise=0.0), 1500, 1000, features=("x0", "x2"), angle=90, centre=(5, 5))
+    stream = IncrementalDrift(SEA(noise=0.0), 1500, 1000, columns=("x0", "x2"), angle=90, centre=(5, 5))
     assert stream.drifts == (1500,)
     assert stream.widths == (1000,)
     chunk = stream.take(3000)
@@ -207,7 +218,7 @@ def test_label_noise(classes: Any) -> None:
 def test_missing_values_and_the_array_stays_whole() -> None:
     X = np.random.default_rng(1).random((20_000, 3))
     before = X.copy()
-    chunk = MissingValues(ArrayStream(X, np.zeros(20_000, dtype=int)), 0.25, features=[0, 2]).take(20_000)
+    chunk = MissingValues(ArrayStream(X, np.zeros(20_000, dtype=int)), 0.25, columns=[0, 2]).take(20_000)
     gone = np.isnan(chunk.X)
     assert np.array_equal(X, before)
     assert not gone[:, 1].any()
@@ -242,16 +253,16 @@ NO_CLASSES = ArrayStream(np.zeros((5, 2)), [0, 1, 0, 1, 0], schema=Schema((Featu
         (lambda: LabelNoise(SEA), "stream must be a stream, got <class"),
         (lambda: LabelNoise(SEA(), 1.5), r"noise must lie in \[0, 1\], got 1.5"),
         (lambda: LabelNoise(NO_CLASSES), "stream must know its classes beforehand"),
-        (lambda: MissingValues(SEA(), features=["x9"]), "features must be names or positions of the 3 features"),
-        (lambda: MissingValues(SEA(), features=[3]), "features must be names or positions .*, got 3"),
+        (lambda: MissingValues(SEA(), columns=["x9"]), "columns must be names or positions of the 3 features"),
+        (lambda: MissingValues(SEA(), columns=[3]), "columns must be names or positions .*, got 3"),
         (lambda: MissingValues(SEA(), seed=-1), r"seed must lie in \[0, ∞\), got -1"),
         (lambda: DelayedLabels(SEA(), -1), r"delay must lie in \[0, ∞\), got -1"),
         (lambda: FeatureDrift(SEA(), 5), "swap or drop must name features"),
         (lambda: FeatureDrift(SEA(), 5, swap=[(0,)]), r"swap must be pairs of features, got \(0,\)"),
         (lambda: FeatureDrift(Agrawal(), 5, swap=[("car", "age")]), "with the same values, got 'car' and 'age'"),
         (lambda: IncrementalDrift(SEA(), 5, 0), r"width must lie in \[1, ∞\), got 0"),
-        (lambda: IncrementalDrift(SEA(), 5, 9, features=(1, 1)), "features must be two different ones"),
-        (lambda: IncrementalDrift(STAGGER(), 5, 9), "features must be numeric, got 'size', which is nominal"),
+        (lambda: IncrementalDrift(SEA(), 5, 9, columns=(1, 1)), "columns must be two different ones"),
+        (lambda: IncrementalDrift(STAGGER(), 5, 9), "columns must be numeric, got 'size', which is nominal"),
         (lambda: IncrementalDrift(SEA(), 5, 9, centre=(1,)), "centre must be two numbers"),
         (lambda: Imbalance(SEA(), (1.0,)), "keep must be a number for each of the 2 classes"),
         (lambda: Imbalance(SEA(), (0.5, 1.5)), r"keep must lie in \[0, 1\], got \(0.5, 1.5\)"),
@@ -294,3 +305,16 @@ def test_they_print_what_they_are_made_of() -> None:
     assert repr(LabelNoise(SEA(seed=3), 0.2)) == "LabelNoise(SEA(seed=3), noise=0.2)"
     assert repr(Imbalance(SEA(), (1.0, 0.5))) == "Imbalance(SEA(), (1.0, 0.5))"
     assert DelayedLabels(SEA(), 5).get_params()["delay"] == 5
+
+
+def test_old_words_still_work_with_a_warning(tmp_path):
+    with pytest.warns(DeprecationWarning, match="'features' of IncrementalDrift is now called 'columns'"):
+        assert IncrementalDrift(SEA(), 5, 9, features=(0, 2)).columns == (0, 2)
+    with pytest.warns(DeprecationWarning, match="'features' of MissingValues is now called 'columns'"):
+        assert MissingValues(SEA(), features=[1]).columns == [1]
+    (tmp_path / "a.csv").write_text("x,class\n-,a\n1,b\n")
+    with pytest.warns(DeprecationWarning, match="'missing' of CSVStream is now called 'missing_words'"):
+        assert np.isnan(CSVStream(tmp_path / "a.csv", missing=["-"]).take(1).X[0, 0])
+    (tmp_path / "a.libsvm").write_text("1 1:2\n")
+    with pytest.warns(DeprecationWarning, match="'n_features' of LibSVMStream is now called 'features'"):
+        assert LibSVMStream(tmp_path / "a.libsvm", n_features=7).schema.n_features == 7

@@ -39,7 +39,7 @@ def _count(n: int, what: str) -> str:
     return f"{n:,} {what}{'' if n == 1 else 's'}"
 
 
-def _opening(found: Comparison) -> Iterator[str]:
+def _opening(found: Comparison) -> Iterator[part.Part]:
     """What came out, in a few sentences and one table."""
     ranking = found.ranking()
     yield part.paragraph(_summary(found, ranking), "lead")
@@ -52,7 +52,7 @@ def _opening(found: Comparison) -> Iterator[str]:
         )
         n = len(found.failures)
         words = "1 run failed, and counts" if n == 1 else f"{n} runs failed, and count"
-        yield f'<div class="failed"><p>{words} as the worst of the stream:</p><ul>{told}</ul></div>'
+        yield part.Part(f'<div class="failed"><p>{words} as the worst of the stream:</p><ul>{told}</ul></div>')
     table = found.table()
     name = metric_of(found.metric).title
     title = f"{name[0].upper()}{name[1:]} of each learner on each stream{unit(found.metric)}"
@@ -86,7 +86,7 @@ def _listed(names: list[str]) -> str:
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
-def _ranks(found: Comparison) -> Iterator[str]:
+def _ranks(found: Comparison) -> Iterator[part.Part]:
     """Ranks, the diagram, the tests and the intervals."""
     ranking = found.ranking()
     if ranking is None:
@@ -141,7 +141,7 @@ def _tests(ranking: Ranking) -> Table:
     return Table(head, rows, title="Do the learners differ at all?", words=2)
 
 
-def _costs(found: Comparison) -> Iterator[str]:
+def _costs(found: Comparison) -> Iterator[part.Part]:
     yield part.heading("Accuracy and costs", anchor="costs")
     points = [c for c in (_cost(found, learner) for learner in found.learners) if c is not None]
     if points:
@@ -161,7 +161,7 @@ def _cost(found: Comparison, learner: str) -> Cost | None:
     return Cost(learner, fmean(means), typical, fmean(r.state_bytes for r in runs))
 
 
-def _streams(found: Comparison) -> Iterator[str]:
+def _streams(found: Comparison) -> Iterator[part.Part]:
     """A picture and a table for each stream."""
     yield part.heading("Over time, stream by stream", anchor="streams")
     seed = found.cells[0].seed
@@ -205,7 +205,7 @@ def _stream_table(runs: dict[str, list[Result]], stream: str) -> Table:
     return Table(("learner", *(metric_of(m).title for m in shown), "rows per CPU s", "state"), rows, title=title)
 
 
-def _making(found: Comparison) -> Iterator[str]:
+def _making(found: Comparison) -> Iterator[part.Part]:
     yield part.heading("How it was made", anchor="making")
     yield part.command(found.command)
     seeds = sorted({c.seed for c in found.cells})

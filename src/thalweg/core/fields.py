@@ -11,7 +11,8 @@ Everything else is made from that: the keyword-only constructor with its signatu
 sentence, ``get_params``, and the Parameters section of the class's docstring. Type checkers and editors see a typed
 constructor (PEP 681). Families share parameters through a base class; a subclass that only wants another default says
 ``delta: float = again(default=0.01)``. Parameters stand in the order of the class's own declarations, then of its
-bases'.
+bases'. One without a default must be given. One that may be given by position says ``kw_only=False``; those of the
+bases come first.
 
 What concerns several parameters at once, or follows from them, goes into ``_prepare``, which runs when all are set.
 A parameter that had another name says ``old="its old name"``: that name still works, with a warning, and still loads
@@ -51,44 +52,52 @@ class Field:
     """The name that the parameter had before."""
     old_values: Mapping[Any, Any] = field(default_factory=dict)
     """Values that were written in another word before."""
+    kw_only: bool = True
+    """Must it be given by name?"""
+    alias: str = ""
+    """The name of the parameter, where the attribute that keeps it is called otherwise."""
+    kept: str = ""
+    """The attribute that keeps it."""
     name: str = ""
     kind: Any = None
 
 
 def number(
     *,
-    default: float | None,
     doc: str,
+    default: float | None = REQUIRED,
     above: float | None = None,
     least: float | None = None,
     below: float | None = None,
     most: float | None = None,
     old: str = "",
+    kw_only: bool = True,
 ) -> Any:
     """Declare a finite number in an interval; None is allowed where the type says so."""
 
     def check(name: str, value: Any) -> None:
         params.number(name, value, above=above, least=least, below=below, most=most)
 
-    return Field(default, doc, check, _span(above, least, below, most), old)
+    return Field(default, doc, check, _span(above, least, below, most), old, kw_only=kw_only)
 
 
 def whole(
     *,
-    default: int | None,
     doc: str,
+    default: int | None = REQUIRED,
     above: int | None = None,
     least: int | None = None,
     below: int | None = None,
     most: int | None = None,
     old: str = "",
+    kw_only: bool = True,
 ) -> Any:
     """Declare a whole number in an interval; None is allowed where the type says so."""
 
     def check(name: str, value: Any) -> None:
         params.whole(name, value, above=above, least=least, below=below, most=most)
 
-    return Field(default, doc, check, _span(above, least, below, most), old)
+    return Field(default, doc, check, _span(above, least, below, most), old, kw_only=kw_only)
 
 
 def choice(*, default: Any, doc: str, old: str = "", old_values: Mapping[Any, Any] | None = None) -> Any:
@@ -101,14 +110,25 @@ def flag(*, default: bool, doc: str, old: str = "") -> Any:
     return Field(default, doc, params.flag, old=old)
 
 
-def free(*, default: Any, doc: str, check: Callable[[str, Any], Any] | None = None, old: str = "") -> Any:
-    """Declare anything else; ``check(name, value)`` refuses what it must not be."""
-    return Field(default, doc, check, old=old)
+def free(
+    *,
+    doc: str,
+    default: Any = REQUIRED,
+    check: Callable[[str, Any], Any] | None = None,
+    old: str = "",
+    kw_only: bool = True,
+    alias: str = "",
+) -> Any:
+    """Declare anything else; ``check(name, value)`` refuses what it must not be.
+
+    alias: the name of the parameter, where another attribute than the one of that name keeps it.
+    """
+    return Field(default, doc, check, old=old, kw_only=kw_only, alias=alias)
 
 
-def again(*, default: Any, doc: str = "") -> Any:
+def again(*, default: Any = _SAME, doc: str = "", kw_only: bool = True) -> Any:
     """Declare an inherited parameter again, at this place: with another default, or another meaning."""
-    return Field(default, doc, _as_before)
+    return Field(default, doc, _as_before, kw_only=kw_only)
 
 
 def fixed(value: T, *, init: Literal[False] = False) -> T:
@@ -125,7 +145,10 @@ def _as_before(name: str, value: Any) -> None:
 
 
 def collect(cls: type) -> dict[str, Field]:
-    """Take the declarations out of a class body; give all parameters of the class by name, in order."""
+    """Take the declarations out of a class body; give all parameters of the class by name, in order.
+
+    First those that may be given by position, of the bases before those of the class.
+    """
     inherited: dict[str, Field] = {}
     for base in cls.__mro__[1:]:
         inherited |= {n: f for n, f in base.__dict__.get("_fields", {}).items() if n not in inherited}
@@ -133,16 +156,22 @@ def collect(cls: type) -> dict[str, Field]:
     own: dict[str, Field] = {}
     for name, declared in list(vars(cls).items()):
         if isinstance(declared, Field):
-            own[name] = _completed(cls, name, declared, annotations.get(name, Any), inherited.get(name))
+            said = declared.alias or name
+            made = _completed(cls, said, declared, annotations.get(name, Any), inherited.get(said))
+            own[said] = replace(made, kept=name)
             delattr(cls, name)
-    return own | {name: f for name, f in inherited.items() if name not in own}
+    found = own | {name: f for name, f in inherited.items() if name not in own}
+    first = [n for n in (inherited | own) if not found[n].kw_only]
+    return {name: found[name] for name in (*first, *found)}
 
 
 def _completed(cls: type, name: str, declared: Field, kind: Any, before: Field | None) -> Field:
     if declared.check is _as_before:
         if before is None:
             raise TypeError(f"{cls.__name__} declares {name!r} again, and no base class has it")
-        return _ranged(replace(before, default=declared.default, doc=declared.doc or before.doc), kind)
+        default = before.default if declared.default is _SAME else declared.default
+        again = replace(before, default=default, doc=declared.doc or before.doc, kw_only=declared.kw_only)
+        return _ranged(again, kind)
     return _ranged(replace(declared, name=name), kind)
 
 
@@ -168,16 +197,25 @@ def _options(kind: Any) -> tuple[Any, ...]:
 
 def constructor(cls: type, fields: Mapping[str, Field]) -> Callable[..., None]:
     """Make the constructor of a class from its parameters."""
+    by_name, by_position = inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD
+    first = [name for name, f in fields.items() if not f.kw_only]
 
-    def init(self: Any, **given: Any) -> None:
-        fill(self, fields, given)
+    def init(self: Any, *placed: Any, **given: Any) -> None:
+        if len(placed) > len(first):
+            those = f": {', '.join(first)}" if first else ""
+            got = f"{len(placed)} were given"
+            raise TypeError(f"{type(self).__name__} takes {len(first)} positional arguments{those}, but {got}")
+        in_order = dict(zip(first, placed, strict=False))
+        if twice := in_order.keys() & given.keys():
+            raise TypeError(f"{type(self).__name__} got {min(twice)!r} twice, by position and by name")
+        fill(self, fields, in_order | given)
 
-    own = [inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)]
     named = [
-        inspect.Parameter(n, inspect.Parameter.KEYWORD_ONLY, default=f.default, annotation=f.kind)
+        inspect.Parameter(n, by_name if f.kw_only else by_position, default=f.default, annotation=f.kind)
         for n, f in fields.items()
     ]
-    init.__signature__ = inspect.Signature([*own, *named])  # type: ignore[attr-defined]
+    own = inspect.Parameter("self", by_position)
+    init.__signature__ = inspect.Signature([own, *named])  # type: ignore[attr-defined]
     init.__name__, init.__qualname__ = "__init__", f"{cls.__qualname__}.__init__"
     init.__doc__ = "Take and check the parameters."
     return init
@@ -203,7 +241,7 @@ def fill(obj: Any, fields: Mapping[str, Field], given: Mapping[str, Any]) -> Non
             raise TypeError(f"{kind} must be given {name!r}")
         if f.check is not None:
             f.check(name, value)
-        setattr(obj, name, value)
+        setattr(obj, f.kept, value)
     obj._prepare()
 
 
@@ -295,8 +333,14 @@ class Parametrised:
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Give the parameters by name."""
-        return {name: getattr(self, name) for name in self._defaults()}
+        return {name: self._param(name) for name in self._defaults()}
+
+    def _param(self, name: str) -> Any:
+        return getattr(self, self._fields[name].kept if name in self._fields else name)
 
     def __repr__(self) -> str:
-        changed = [f"{k}={v!r}" for k, v in self.get_params().items() if v != self._defaults()[k]]
-        return f"{type(self).__name__}({', '.join(changed)})"
+        defaults = self._defaults()
+        changed = {k: v for k, v in self.get_params().items() if v is not defaults[k] and v != defaults[k]}
+        first = {name for name, f in self._fields.items() if not f.kw_only and f.default is REQUIRED}
+        parts = [repr(v) if name in first else f"{name}={v!r}" for name, v in changed.items()]
+        return f"{type(self).__name__}({', '.join(parts)})"

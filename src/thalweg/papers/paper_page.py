@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Iterator
 
-from thalweg.comparison.ranking import Ranking
 from thalweg.papers.beside import Beside
 from thalweg.papers.claims import Verdict
 from thalweg.papers.reproduction import Reproduction
@@ -11,34 +10,51 @@ from thalweg.show import plots
 from thalweg.show.run_page import PHONE, made_with
 from thalweg.show.tables import Table
 
-Block = str | Table | Ranking | dict[str, str] | tuple[str, str]
-"""A paragraph, a table, a diagram of ranks (HTML alone), facts, or ("heading" | "command", text)."""
 MARKS = {True: "✓", False: "✗", None: "–"}
 
 
-def blocks(found: Reproduction) -> Iterator[Block]:
-    """Give the parts of the report, in order."""
+def html_page(found: Reproduction) -> str:
+    """Write the report as a page that needs nothing else."""
+    return part.document(_title(found), _parts(found))
+
+
+def markdown_page(found: Reproduction) -> str:
+    """Write the report as Markdown."""
+    return part.markdown(_title(found), _parts(found))
+
+
+def _title(found: Reproduction) -> str:
+    return f"{found.plan.title}: published and ours"
+
+
+def _parts(found: Reproduction) -> Iterator[part.Part]:
     scale = found.plan.scales[found.scale]
-    yield f"{found.plan.reference}"
-    yield (
+    yield part.paragraph(found.plan.reference)
+    yield part.paragraph(
         f"Made at scale {found.scale}. {scale.says} Every record is predicted before its label is "
         "used; published numbers are as printed, and ranks are over the streams that both have."
     )
+    sections = list(_sections(found))
+    yield part.links((f"part-{n}", text) for n, (text, _) in enumerate(sections, 1))
+    for n, (text, parts) in enumerate(sections, 1):
+        yield part.heading(text, anchor=f"part-{n}")
+        yield from parts
+
+
+def _sections(found: Reproduction) -> Iterator[tuple[str, Iterable[part.Part]]]:
+    """Give the headings and what stands below them."""
     if found.plan.claims:
-        yield "heading", "What the paper says, and what we find"
-        yield claims_table(found.verdicts)
+        yield "What the paper says, and what we find", [part.table(claims_table(found.verdicts))]
     for both in found.tables:
-        yield "heading", both.plan.title
-        yield from _table_blocks(both)
-    if found.unavailable:
-        yield "heading", "Not available here"
-        yield Table(("stream", "why"), list(found.unavailable.items()), words=2)
-    if found.failures:
-        yield "heading", "Runs that failed"
-        yield Table(("run", "why"), list(found.failures.items()), words=2)
-    yield "heading", "How it was made"
-    yield "command", found.command
-    yield {name: text for name, text in _making(found).items() if text}
+        yield both.plan.title, _numbers(both)
+    for text, what, why in (
+        ("Not available here", "stream", found.unavailable),
+        ("Runs that failed", "run", found.failures),
+    ):
+        if why:
+            yield text, [part.table(Table((what, "why"), list(why.items()), words=2))]
+    made = ((name, text) for name, text in _making(found).items() if text)
+    yield "How it was made", [part.command(found.command), part.facts(made)]
 
 
 def _making(found: Reproduction) -> dict[str, str]:
@@ -55,81 +71,23 @@ def _making(found: Reproduction) -> dict[str, str]:
     }
 
 
-def _table_blocks(both: Beside) -> Iterator[Block]:
+def _numbers(both: Beside) -> Iterator[part.Part]:
     if both.plan.where:
-        yield f"Published: {both.plan.where}."
+        yield part.paragraph(f"Published: {both.plan.where}.")
     if not both.rows:
-        yield "None of its streams is available here."
+        yield part.paragraph("None of its streams is available here.")
         return
-    yield both.table()
-    yield both.summary()
+    yield part.table(both.table())
+    yield part.table(both.summary())
     ranking = both.ranking()
     if ranking is not None and not both.plan.relative_to:
-        yield ranking.verdict()
-        yield ranking
+        yield part.paragraph(ranking.verdict())
+        wide, narrow = plots.rank_diagram(ranking), plots.rank_diagram(ranking, width=PHONE)
+        bars = "; bars join what Nemenyi's test does not tell apart" if ranking.differ else ""
+        yield part.figure(wide, narrow, f"Our mean ranks, 1 is the best{bars}.")
 
 
 def claims_table(verdicts: Iterable[Verdict]) -> Table:
     """Tabulate claims and what became of them."""
     rows = [(v.claim.says, v.claim.where, f"{MARKS[v.holds]}\N{NO-BREAK SPACE}{v.word}", v.why) for v in verdicts]
     return Table(("the paper says", "where", "here", "means over the streams run"), rows, words=4)
-
-
-def html_page(found: Reproduction) -> str:
-    """Write the report as a page that needs nothing else."""
-    body: list[str] = []
-    parts: list[tuple[str, str]] = []
-    for block in blocks(found):
-        if isinstance(block, Table):
-            body.append(part.table(block))
-        elif isinstance(block, dict):
-            body.append(part.facts(block.items()))
-        elif isinstance(block, Ranking):
-            wide, narrow = plots.rank_diagram(block), plots.rank_diagram(block, width=PHONE)
-            bars = "; bars join what Nemenyi's test does not tell apart" if block.differ else ""
-            body.append(part.figure(wide, narrow, f"Our mean ranks, 1 is the best{bars}."))
-        elif isinstance(block, tuple):
-            kind, text = block
-            if kind == "heading":
-                parts.append((f"part-{len(parts) + 1}", text))
-            body.append(part.heading(text, anchor=parts[-1][0]) if kind == "heading" else part.command(text))
-        else:
-            body.append(part.paragraph(block))
-    return part.document(f"{found.plan.title}: published and ours", [*body[:2], part.links(parts), *body[2:]])
-
-
-def markdown_page(found: Reproduction) -> str:
-    """Write the report as Markdown."""
-    body = [f"# {found.plan.title}: published and ours"]
-    for block in blocks(found):
-        if isinstance(block, Table):
-            body.append(markdown_table(block))
-        elif isinstance(block, dict):
-            body.append(markdown_table(Table(("what", "which"), list(block.items()), words=2)))
-        elif isinstance(block, tuple):
-            kind, text = block
-            body.append(f"## {text}" if kind == "heading" else f"```console\n$ {text}\n```")
-        elif isinstance(block, str):
-            body.append(block)
-    return "\n\n".join(body) + "\n"
-
-
-def markdown_table(table: Table) -> str:
-    """Write a table as Markdown, with title and notes.
-
-    >>> print(markdown_table(Table(("learner", "score"), [("tree", "* 0.9")], notes=["One seed."])))
-    | learner | score |
-    | --- | ---: |
-    | tree | **0.9** |
-    <BLANKLINE>
-    One seed.
-    """
-
-    def line(cells: Iterable[str]) -> str:
-        return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
-
-    rule = ["---" if i < table.words else "---:" for i in range(len(table.head))]
-    rows = [line(f"**{c[2:]}**" if c.startswith("* ") else c for c in row) for row in table.rows]
-    title = [f"**{table.title}**", ""] if table.title else []
-    notes = ["", *table.notes] if table.notes else []
-    return "\n".join([*title, line(table.head), line(rule), *rows, *notes])

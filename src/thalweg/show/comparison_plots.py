@@ -39,16 +39,12 @@ def rank_diagram(
     >>> rank_diagram(ranking).alt
     'Mean ranks of 2 learners over 6 streams, 1 is the best: forest 1.00, tree 2.00. All of them differ (nemenyi).'
     """
-    if path is not None:
-        check_path(path)
+    check_path(path)
     procedure = procedure or _own_procedure(ranking)
     theme = DARK if dark else LIGHT
     names = 0.3 + 0.085 * max(map(len, ranking.learners))
     draw = _hanging if names + 0.45 <= 0.27 * width else _in_rows
-    picture = Picture(draw(ranking, procedure, width, names, theme), describe_ranks(ranking, procedure))
-    if path is not None:
-        picture.save(path)
-    return picture
+    return Picture(draw(ranking, procedure, width, names, theme), describe_ranks(ranking, procedure)).saved(path)
 
 
 def _own_procedure(ranking: "Ranking") -> str:
@@ -230,8 +226,7 @@ def costs(
     >>> costs([Cost("tree", 0.8, 1e6, 2e5), Cost("forest", 0.9, 1e4, 4e6)]).alt
     'Accuracy against cost: tree 80.0 %, 1,000,000 rows a second, 200 kB; forest 90.0 %, 10,000 rows a second, 4 MB.'
     """
-    if path is not None:
-        check_path(path)
+    check_path(path)
     shown = [c for c in learners if all(math.isfinite(v) for v in c[1:]) and c.rows_per_second > 0.0]
     if not shown:
         raise ValueError("learners must hold at least one with an accuracy, a speed and a size, got none")
@@ -257,10 +252,7 @@ def costs(
         f"{c.learner} {c.accuracy:.1%}, {c.rows_per_second:,.0f} rows a second, {bytes_text(round(c.state_bytes))}"
         for c in shown
     ).replace("%", " %")
-    picture = Picture(figure, f"Accuracy against cost: {told}.")
-    if path is not None:
-        picture.save(path)
-    return picture
+    return Picture(figure, f"Accuracy against cost: {told}.").saved(path)
 
 
 def rate_tick(value: float, _place: Any = None) -> str:
@@ -355,8 +347,7 @@ def intervals(
     >>> intervals([("tree", Interval(-2.0, -3.0, -1.0))], title="Points behind the forest").alt
     'Points behind the forest: tree -2.00 (-3.00 to -1.00).'
     """
-    if path is not None:
-        check_path(path)
+    check_path(path)
     theme = DARK if dark else LIGHT
     figure = figure_class()(figsize=(width, 0.85 + 0.3 * len(rows)), layout="constrained", facecolor=theme.paper)
     axes = figure.add_subplot(facecolor=theme.paper)
@@ -375,7 +366,4 @@ def intervals(
         axes.spines[side].set_visible(False)
     axes.spines["bottom"].set_color(theme.faint)
     told = "; ".join(f"{name} {mean:.2f} ({low:.2f} to {high:.2f})" for name, (mean, low, high) in rows)
-    picture = Picture(figure, f"{title}: {told}.")
-    if path is not None:
-        picture.save(path)
-    return picture
+    return Picture(figure, f"{title}: {told}.").saved(path)

@@ -1,8 +1,12 @@
-"""The parts of a self-contained HTML page: no network, no scripts, light and dark, on a phone and on paper."""
+"""The parts of a report, each as HTML and as Markdown.
+
+The HTML page is self-contained: no network, no scripts, light and dark, on a phone and on paper.
+"""
 
 import html
 import re
 from collections.abc import Iterable
+from typing import NamedTuple
 
 from thalweg.show.figure import Picture, page_colours
 from thalweg.show.tables import Table
@@ -71,13 +75,21 @@ footer { margin-top: 3rem; padding-top: .9rem; border-top: 1px solid var(--grid)
 _NOTHING_ELSE = "default-src 'none'; style-src 'unsafe-inline'"  # the browser itself then refuses any request
 
 
-def document(title: str, body: Iterable[str]) -> str:
+class Part(NamedTuple):
+    """A part of a report."""
+
+    html: str
+    markdown: str = ""
+    """Empty where Markdown cannot have it."""
+
+
+def document(title: str, body: Iterable[Part]) -> str:
     """Put the parts of a page together.
 
     >>> document("A & B", [paragraph("Fine.")]).count("A &amp; B")
     2
     """
-    parts = "\n".join(body)
+    parts = "\n".join(part.html for part in body)
     return f"""<!doctype html>
 <html lang="en">
 <head>
@@ -97,42 +109,48 @@ def document(title: str, body: Iterable[str]) -> str:
 """
 
 
-def heading(text: str, *, level: int = 2, anchor: str = "") -> str:
+def markdown(title: str, body: Iterable[Part]) -> str:
+    r"""Put the parts of a report together as Markdown.
+
+    >>> markdown("A & B", [heading("First"), paragraph("Fine.")])
+    '# A & B\n\n## First\n\nFine.\n'
+    """
+    return "\n\n".join([f"# {title}", *(part.markdown for part in body if part.markdown)]) + "\n"
+
+
+def heading(text: str, *, level: int = 2, anchor: str = "") -> Part:
     """Give a heading, with a name to link to.
 
-    >>> heading("Ranks", anchor="ranks")
+    >>> heading("Ranks", anchor="ranks").html
     '<h2 id="ranks">Ranks</h2>'
     """
     name = f' id="{html.escape(anchor)}"' if anchor else ""
-    return f"<h{level}{name}>{html.escape(text)}</h{level}>"
+    return Part(f"<h{level}{name}>{html.escape(text)}</h{level}>", f"{'#' * level} {text}")
 
 
-def paragraph(text: str, kind: str = "") -> str:
+def paragraph(text: str, kind: str = "") -> Part:
     """Give a paragraph of plain text.
 
-    >>> paragraph("1 < 2", "note")
+    >>> paragraph("1 < 2", "note").html
     '<p class="note">1 &lt; 2</p>'
     """
-    return f"<p{f' class={chr(34)}{kind}{chr(34)}' if kind else ''}>{html.escape(text)}</p>"
+    return Part(f"<p{f' class={chr(34)}{kind}{chr(34)}' if kind else ''}>{html.escape(text)}</p>", text)
 
 
-def figure(wide: Picture, narrow: Picture | None = None, caption: str = "") -> str:
+def figure(wide: Picture, narrow: Picture, caption: str) -> Part:
     """Give a picture, with another one for narrow screens."""
-    words = f"<figcaption>{html.escape(caption)}</figcaption>" if caption else ""
-    if narrow is None:
-        return f"<figure>{wide.inline()}{words}</figure>"
     both = f'<div class="wide">{wide.inline()}</div><div class="narrow">{narrow.inline()}</div>'
-    return f"<figure>{both}{words}</figure>"
+    return Part(f"<figure>{both}<figcaption>{html.escape(caption)}</figcaption></figure>")
 
 
-def table(rows: Table, *, sums: int = 0) -> str:
+def table(rows: Table, *, sums: int = 0) -> Part:
     """Give a table that scrolls by itself where it is too wide; one of words alone wraps, and is a list on a phone.
 
     Cells that begin with ``* `` are bold, backquotes make code; what a number has in brackets stands small below it.
     sums: so many rows at the end are sums of the others.
 
     >>> made = table(Table(("learner", "score"), [("tree", "* 0.9 (0.8)")]))
-    >>> "<td><strong>0.9</strong><small>0.8</small></td>" in made
+    >>> "<td><strong>0.9</strong><small>0.8</small></td>" in made.html
     True
     """
     columns = [(name, i < rows.words) for i, name in enumerate(rows.head)]
@@ -145,11 +163,12 @@ def table(rows: Table, *, sums: int = 0) -> str:
         inner = "".join(_cell(text, *column) for text, column in zip(cells, columns[1:], strict=True))
         body.append(f'<tr{sort}><th scope="row">{html.escape(first)}</th>{inner}</tr>')
     caption = f"<caption>{html.escape(rows.title)}</caption>" if rows.title else ""
-    notes = "".join(paragraph(note, "note") for note in rows.notes)
+    notes = "".join(paragraph(note, "note").html for note in rows.notes)
     sort = ' class="words"' if rows.words >= len(columns) else ""
     inside = f"<table{sort}>{caption}<thead><tr>{head}</tr></thead><tbody>{''.join(body)}</tbody></table>"
     label = html.escape(rows.title or rows.head[0])
-    return f'<div class="scroll" role="region" aria-label="{label}" tabindex="0">{inside}</div>{notes}'
+    whole = f'<div class="scroll" role="region" aria-label="{label}" tabindex="0">{inside}</div>{notes}'
+    return Part(whole, markdown_table(rows))
 
 
 def _word(is_word: bool) -> str:
@@ -166,31 +185,54 @@ def _cell(text: str, head: str, is_word: bool) -> str:
     return f"<td><strong>{number}</strong>{small}</td>" if text.startswith("* ") else f"<td>{number}{small}</td>"
 
 
-def command(text: str) -> str:
+def markdown_table(table: Table) -> str:
+    """Write a table as Markdown, with title and notes.
+
+    >>> print(markdown_table(Table(("learner", "score"), [("tree", "* 0.9")], notes=["One seed."])))
+    | learner | score |
+    | --- | ---: |
+    | tree | **0.9** |
+    <BLANKLINE>
+    One seed.
+    """
+
+    def line(cells: Iterable[str]) -> str:
+        return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
+
+    rule = ["---" if i < table.words else "---:" for i in range(len(table.head))]
+    rows = [line(f"**{c[2:]}**" if c.startswith("* ") else c for c in row) for row in table.rows]
+    title = [f"**{table.title}**", ""] if table.title else []
+    notes = ["", *table.notes] if table.notes else []
+    return "\n".join([*title, line(table.head), line(rule), *rows, *notes])
+
+
+def command(text: str) -> Part:
     """Give what to type to have a page again.
 
-    >>> command("thalweg demo")
+    >>> command("thalweg demo").html
     '<p>To have this again, type:</p><pre>thalweg demo</pre>'
     """
-    return f"{paragraph('To have this again, type:')}<pre>{html.escape(text)}</pre>"
+    before = paragraph("To have this again, type:").html
+    return Part(f"{before}<pre>{html.escape(text)}</pre>", f"```console\n$ {text}\n```")
 
 
-def links(to: Iterable[tuple[str, str]]) -> str:
+def links(to: Iterable[tuple[str, str]]) -> Part:
     """Give a line of links to the parts of a page, by their anchors.
 
-    >>> links([("ranks", "Ranks")])
+    >>> links([("ranks", "Ranks")]).html
     '<nav><ul><li><a href="#ranks">Ranks</a></li></ul></nav>'
     """
     each = (f'<li><a href="#{html.escape(anchor)}">{html.escape(words)}</a></li>' for anchor, words in to)
-    return f"<nav><ul>{''.join(each)}</ul></nav>"
+    return Part(f"<nav><ul>{''.join(each)}</ul></nav>")
 
 
-def facts(pairs: Iterable[tuple[str, str]], *, code: bool = False) -> str:
+def facts(pairs: Iterable[tuple[str, str]], *, code: bool = False) -> Part:
     """Give a list of names and what they stand for.
 
-    >>> facts([("python", "3.11")])
+    >>> facts([("python", "3.11")]).html
     '<dl><dt>python</dt><dd>3.11</dd></dl>'
     """
+    pairs = list(pairs)
     left, right = ("<code>", "</code>") if code else ("", "")
     each = (f"<dt>{html.escape(name)}</dt><dd>{left}{html.escape(text)}{right}</dd>" for name, text in pairs)
-    return f"<dl>{''.join(each)}</dl>"
+    return Part(f"<dl>{''.join(each)}</dl>", markdown_table(Table(("what", "which"), pairs, words=2)))

@@ -48,6 +48,12 @@ class Picture:
         suffix = check_path(path)
         Path(path).write_bytes(self.svg().encode() if suffix == ".svg" else self._bytes(suffix[1:]))
 
+    def saved(self, path: str | os.PathLike[str] | None) -> "Picture":
+        """Write it where there is a path; give it back."""
+        if path is not None:
+            self.save(path)
+        return self
+
     def svg(self) -> str:
         """Give the picture as SVG, to be put in a page."""
         text = self._bytes("svg").decode()
@@ -121,8 +127,10 @@ def page_colours() -> str:
     return f":root {{ {light} }}\n@media screen and (prefers-color-scheme: dark) {{ :root {{ {dark} }} }}\n"
 
 
-def check_path(path: str | os.PathLike[str]) -> str:
-    """Refuse a path that no picture can be written to; give its ending."""
+def check_path(path: str | os.PathLike[str] | None) -> str:
+    """Refuse a path that no picture can be written to; give its ending, none where there is no path."""
+    if path is None:
+        return ""
     params.path("path", path)
     suffix = Path(path).suffix.lower()
     if suffix not in SUFFIXES:

@@ -56,8 +56,7 @@ def curves(
     for r in results:
         if f"window_{metric}" not in r.curve:
             raise ValueError(f"results must have the metric {metric!r}, the one of {r.learner} has {list(r.final)}")
-    if path is not None:
-        check_path(path)
+    check_path(path)
     make = figure_class()
     theme = DARK if dark else LIGHT
     places = [among.index(r.learner) if r.learner in among else i for i, r in enumerate(results)]
@@ -107,10 +106,7 @@ def curves(
             axes.get_ylabel(), loc="left", color=theme.faint, fontsize=9.5, pad=18 if _drifts(results) else 8
         )
         axes.set_ylabel("")
-    picture = Picture(figure, describe(results, metric))
-    if path is not None:
-        picture.save(path)
-    return picture
+    return Picture(figure, describe(results, metric)).saved(path)
 
 
 def describe(results: Sequence["Result"], metric: str = "accuracy") -> str:

@@ -37,8 +37,7 @@ def draw(
     >>> draw(describe_stream(SEA(), rows=5000)).alt.startswith("SEA, 5,000 rows: 2 classes")
     True
     """
-    if path is not None:
-        check_path(path)
+    check_path(path)
     theme = DARK if dark else LIGHT
     count = len(summary.features)
     across = 1 if count == 1 else 2
@@ -68,10 +67,7 @@ def draw(
         _name(axes, summary, feature, theme)
     if legend := _legend(summary):
         lower.supxlabel(legend, color=theme.faint, fontsize=8.5, x=0.012, ha="left")
-    picture = Picture(figure, describe(summary))
-    if path is not None:
-        picture.save(path)
-    return picture
+    return Picture(figure, describe(summary)).saved(path)
 
 
 def describe(summary: StreamSummary) -> str:

@@ -71,18 +71,14 @@ def plot_explanation(
     if not isinstance(learner, ComparesTensors):
         raise TypeError(f"learner must be a CKDT, got {shown(learner)}")
     params.whole("splits", splits, least=1, most=20)
-    if path is not None:
-        check_path(path)
+    check_path(path)
     reasons, landmarks = learner.explain_one(x), learner.landmarks_
     if not landmarks or learner.schema is None or learner.schema.shape is None:
         raise ValueError("learner must have landmarks to be drawn: let it learn more tensors than its window")
     shape = learner.schema.shape
     if learner.schema.rank is not None or not _is_image(shape):
         raise ValueError(f"x must be an image, height × width or height × width × colours, got shape {shape}")
-    picture = _draw(learner, np.asarray(x, dtype=float), reasons, landmarks, splits, DARK if dark else LIGHT)
-    if path is not None:
-        picture.save(path)
-    return picture
+    return _draw(learner, np.asarray(x, dtype=float), reasons, landmarks, splits, DARK if dark else LIGHT).saved(path)
 
 
 def _is_image(shape: tuple[int, ...]) -> bool:

@@ -6,29 +6,18 @@ from typing import Any, final
 
 import numpy as np
 
+from thalweg.core import fields
 from thalweg.core.chunk import Chunk
 from thalweg.core.params import shown
 from thalweg.core.protocols import State
 from thalweg.core.schema import Schema
 from thalweg.streams.files.records import FIRST, Records, infer, label_column
-from thalweg.streams.source import Source
+from thalweg.streams.source import LIMIT, Source
 
 
 @final
 class IterableStream(Source):
     """The (record, label) pairs of an iterable, in order; a record is a dict of numbers and text.
-
-    Parameters
-    ----------
-    records : Iterable[tuple[Any, Any]]
-        Pairs.
-    nominal : Sequence[str]
-        Fields of numbers that are nominal.
-    schema : Schema | None
-        Features that are known beforehand; else they are inferred from the first 1,000 pairs. A list can be read
-        again; what comes once, such as a generator, cannot go back, nor be restored.
-    limit : int | None
-        Rows.
 
     Examples
     --------
@@ -37,20 +26,24 @@ class IterableStream(Source):
     [[0.0, 21.0], [1.0, nan]]
     """
 
-    def __init__(
-        self,
-        records: Iterable[tuple[Any, Any]],
-        *,
-        nominal: Sequence[str] = (),
-        schema: Schema | None = None,
-        limit: int | None = None,
-    ) -> None:
+    records: Iterable[tuple[Any, Any]] = fields.free(
+        doc="Pairs. A list can be read again; what comes once, such as a generator, cannot go back, nor be restored.",
+        kw_only=False,
+    )
+    nominal: Sequence[str] = fields.free(default=(), doc="Fields of numbers that are nominal.")
+    _given_schema: Schema | None = fields.free(
+        default=None,
+        doc="Features that are known beforehand; None: they are inferred from the first 1,000 pairs.",
+        alias="schema",
+    )
+    limit: int | None = LIMIT
+
+    def _prepare(self) -> None:
+        records, nominal, schema = self.records, self.nominal, self._given_schema
         if isinstance(records, (str, bytes, dict)) or not isinstance(records, Iterable):
             raise TypeError(f"records must be an iterable of (dict, label) pairs, got {shown(records)}")
         if isinstance(nominal, str):
             raise TypeError(f"nominal must be a list of fields, got the text {nominal!r}")
-        self._set_limit(limit)
-        self.records, self.nominal, self._given_schema = records, nominal, schema
         pairs = iter(records)
         self._once = pairs is records
         first = list(islice(pairs, FIRST))
@@ -100,9 +93,6 @@ class IterableStream(Source):
         self._records = Records(schema, "records")
         for _ in islice(self._pairs, given):
             pass
-
-    def _param(self, name: str) -> Any:
-        return self._given_schema if name == "schema" else getattr(self, name)
 
 
 def _pair(pair: Any, i: int) -> tuple[Any, Any]:

@@ -1,18 +1,18 @@
 """Records that are in memory already: arrays, sparse matrices and frames."""
 
-from typing import Any, final
+from typing import Any, Literal, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from thalweg.core import door
+from thalweg.core import door, fields
 from thalweg.core.chunk import Chunk
 from thalweg.core.labels import Labels
-from thalweg.core.params import choice, flag, shown, whole
+from thalweg.core.params import flag, shown
 from thalweg.core.protocols import State
 from thalweg.core.schema import Schema
 from thalweg.streams.files.columns import label_array, listed, refuse_schema, seconds
-from thalweg.streams.source import Source, csr
+from thalweg.streams.source import LIMIT, Source, csr
 
 
 @final
@@ -20,27 +20,6 @@ class ArrayStream(Source):
     """The rows of an array, a SciPy sparse matrix or a frame (pandas, polars, Arrow), one after another.
 
     Nothing is copied as a whole. Chunks are copies: whoever changes one leaves the array as it is.
-
-    Parameters
-    ----------
-    X : object
-        Rows, or tensors (n, N1, …, NL), which become rows of all their values; integers are kept as they are and
-        become float64 as they are read.
-    y : object
-        A label for each row, or the name of the frame's column with the labels.
-    schema : Schema | None
-        Features and classes that are known beforehand.
-    time, label_time : object
-        When each record, or its label, was seen; numbers are seconds.
-    limit : int | None
-        Rows, None: all.
-    sparse : bool | None
-        Give sparse rows, or dense ones, whatever X is; None: sparse where X is.
-    order : str
-        "given"; "shuffled"; or "incremental", shuffled so that a class after another joins those that are there
-        already, at its ``drifts``.
-    seed : int
-        Of the order.
 
     Examples
     --------
@@ -53,37 +32,43 @@ class ArrayStream(Source):
     ((8, 8), (9, 64))
     """
 
-    def __init__(
-        self,
-        X: Any,
-        y: Any,
-        *,
-        schema: Schema | None = None,
-        time: Any = None,
-        label_time: Any = None,
-        limit: int | None = None,
-        sparse: bool | None = None,
-        order: str = "given",
-        seed: int = 1,
-    ) -> None:
-        choice("order", order, ("given", "shuffled", "incremental"))
-        whole("seed", seed, least=0)
-        self.order, self.seed = order, seed
-        self._set_limit(limit)
-        refuse_schema(schema)
-        self.sparse = door.is_sparse(X)
-        if sparse is not None:
-            flag("sparse", sparse)
-            self.sparse = sparse
+    X: Any = fields.free(
+        doc="Rows, or tensors (n, N1, …, NL), which become rows of all their values; integers are kept as they are and "
+        "become float64 as they are read.",
+        kw_only=False,
+    )
+    y: Any = fields.free(doc="A label for each row, or the name of the frame's column with the labels.", kw_only=False)
+    _known: Schema | None = fields.free(
+        default=None, doc="Features and classes that are known beforehand.", check=refuse_schema, alias="schema"
+    )
+    time: Any = fields.free(default=None, doc="When each record was seen; numbers are seconds.")
+    label_time: Any = fields.free(default=None, doc="When each label was seen; numbers are seconds.")
+    limit: int | None = LIMIT
+    _wanted: bool | None = fields.free(
+        default=None,
+        doc="Give sparse rows, or dense ones, whatever X is; None: sparse where X is.",
+        check=flag,
+        alias="sparse",
+    )
+    order: Literal["given", "shuffled", "incremental"] = fields.choice(
+        default="given",
+        doc="How the rows come; incremental: shuffled so that a class after another joins those that are there "
+        "already, at its ``drifts``.",
+    )
+    seed: int = fields.whole(default=1, doc="Of the order.", least=0)
+
+    def _prepare(self) -> None:
+        X, y, schema = self.X, self.y, self._known
+        self.sparse = door.is_sparse(X) if self._wanted is None else self._wanted
         if isinstance(y, str):
             X, y = _apart(X, y)
-        self._schema: Schema
         plain = schema is None or not schema.nominal_codes
         if type(X) is np.ndarray and X.dtype.kind in "biu" and X.ndim >= 2 and 0 not in X.shape and plain:
             _, self._schema = door.rows(X[:1], schema, missing=True, learning=True)
             self.X = X if X.ndim == 2 else X.reshape(len(X), -1)
         else:
             self.X, self._schema = door.rows(X, schema, missing=True, learning=True, sparse=True)
+        self._known = self._schema
         if self.sparse and self._schema.nominal_codes:
             raise ValueError("sparse must be False where features are nominal, got True")
         n = self.X.shape[0]
@@ -91,9 +76,8 @@ class ArrayStream(Source):
         if len(self.y) != n:
             raise ValueError(f"y must hold a label for each of the {n} rows of X, got {len(self.y)}")
         codes, _ = Labels(self._schema.classes).read(self.y)
-        self.time = _times(time, "time", n)
-        self.label_time = _times(label_time, "label_time", n)
-        self._order, self._drifts = _ordered(order, int(seed), codes)
+        self.time, self.label_time = _times(self.time, "time", n), _times(self.label_time, "label_time", n)
+        self._order, self._drifts = _ordered(self.order, int(self.seed), codes)
         self._at = 0
 
     @property

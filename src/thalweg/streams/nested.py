@@ -1,6 +1,7 @@
 """Streams inside streams: their checks, their states, their records put together."""
 
 import io
+from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Any
 
@@ -8,9 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thalweg.core.chunk import Chunk, stacked
+from thalweg.core.fields import fixed
 from thalweg.core.params import shown
 from thalweg.core.protocols import State, Stream
 from thalweg.core.schema import Schema, Value
+from thalweg.streams.draw_jit import Seeds
+from thalweg.streams.source import Source, csr
 
 
 def all_endless(streams: Sequence[Stream]) -> bool:
@@ -161,6 +165,77 @@ class Confluence:
         self._waiting = chunks
 
 
+class Alternating(Source):
+    """Records of several streams, one of which is chosen for each row; the others wait.
+
+    A subclass joins the streams in ``_prepare`` and writes ``_choose``.
+    """
+
+    _streams: tuple[Stream, ...] = fixed(())
+    _begin: list[State] | None = fixed(None)
+
+    def _join(self, streams: Sequence[Stream], names: Sequence[str]) -> None:
+        """Take streams with the same features and classes, and go to the first record."""
+        for name, stream in zip(names, streams, strict=True):
+            is_stream(name, stream)
+        for name, stream in zip(names[1:], streams[1:], strict=True):
+            refuse_different(streams[0].schema, stream.schema, (names[0], name))
+        self.sparse = all_sparse(streams, names)
+        self._streams, self._names = tuple(streams), tuple(names)
+        self._all = Confluence(streams, names)
+        self.restart()
+        self._begin = [stream.state() for stream in streams]
+
+    @abstractmethod
+    def _seeds(self) -> Seeds:
+        """Give the first random numbers."""
+
+    @abstractmethod
+    def _choose(self, n: int) -> NDArray[np.int64]:
+        """Draw the streams that the next n rows come from."""
+
+    @property
+    def schema(self) -> Schema:
+        """The schema of all streams."""
+        return self._streams[0].schema
+
+    @property
+    def endless(self) -> bool:
+        """Has it no limit, and none of the streams an end?"""
+        return self._limit is None and all_endless(self._streams)
+
+    def _start(self) -> None:
+        self._random, self._ended = self._seeds(), np.zeros(1, dtype=np.bool_)
+        self._all.clear()
+        if self._begin is not None:
+            restore_all(self._streams, self._begin)
+
+    def _next(self, n: int) -> Chunk | None:
+        if self._ended[0]:
+            return None
+        before = self._random.copy()
+        which = self._choose(n)
+        first = int(which[0])
+        alone = (which == first).all()
+        chunk, self._ended[0] = self._all.give_one(first, n) if alone else self._all.give(which)
+        if len(chunk) < n and not self._ended[0]:  # nothing yet: the rows that were not given are drawn again later
+            self._random = before
+            self._choose(len(chunk))
+        return None if self._ended[0] and not len(chunk) else chunk
+
+    def _tables(self) -> State:
+        tables: State = {"random": self._random, "ended": self._ended, "waiting": self._all.to_bytes()}
+        for name, stream in zip(self._names, self._streams, strict=True):
+            tables |= prefixed(name, stream.state())
+        return tables
+
+    def _adopt(self, tables: State, given: int) -> None:
+        waiting = self._all.from_bytes(tables["waiting"])
+        restore_all(self._streams, [part(name, tables) for name in self._names])
+        self._all.wait(waiting)
+        self._random, self._ended = tables["random"], tables["ended"]
+
+
 _COLUMNS = ("X", "y", "w", "time", "label_time")
 
 
@@ -170,11 +245,7 @@ def _nothing(stream: Stream) -> Chunk:
 
 def _like(stream: Stream, X: NDArray[np.float64]) -> Any:
     """Give rows as the stream gives them, sparse where it does."""
-    if not is_sparse(stream):
-        return X
-    from scipy.sparse import csr_array
-
-    return csr_array(X)
+    return csr(X) if is_sparse(stream) else X
 
 
 def interleave(chunks: Sequence[Chunk], names: Sequence[str], which: NDArray[np.int64]) -> Chunk:

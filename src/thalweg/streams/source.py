@@ -1,6 +1,5 @@
 """What all streams share: a limit, a position, and simple ways to read. A stream adds five short methods to it."""
 
-import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from typing import Any, Literal
@@ -19,8 +18,16 @@ from thalweg.streams.draw_jit import Floats, Ints, Seeds, sown
 Rng = Literal["splitmix", "java"]
 """Whose random numbers: the library's own, or those of java.util.Random."""
 
+# Parameters that several streams have, declared once.
+SEED: Any = fields.whole(default=1, doc="Of the random numbers.", least=0)
+LIMIT: Any = fields.whole(default=None, doc="Rows; None: until the stream ends.", least=0)
+RNG: Any = fields.choice(
+    default="splitmix", doc="Whose random numbers: the library's own, or Java's, for MOA's very rows."
+)
+BALANCE: Any = fields.flag(default=False, doc="Do the classes take turns?")
 
-class Source(ABC):
+
+class Source(Parametrised, ABC):
     """Gives records in order. Its state is its position: whoever restores it reads on, bit for bit.
 
     How many records are read at a time never changes what they are.
@@ -33,14 +40,14 @@ class Source(ABC):
     [1000, 1000, 500]
     """
 
-    name: str | None = None
+    name: str | None = fields.fixed(None)
     """What the stream is called in tables and pictures, where it has a name of its own."""
-    white: float | None = None
+    white: float | None = fields.fixed(None)
     """The highest value that a pixel may have, where the records are images of a known scale from 0."""
-    sparse: bool = False
+    sparse: bool = fields.fixed(False)
     """Are the rows of its chunks a ``scipy.sparse.csr_array``?"""
-    _limit: int | None = None
-    _given: int = 0
+    _limit: int | None = fields.fixed(None)
+    _given: int = fields.fixed(0)
 
     # -- what a stream writes -----------------------------------------------------------------------------------------
 
@@ -182,31 +189,13 @@ class Source(ABC):
         self._adopt({name: table.copy() for name, table in state.items() if name != "given"}, given)
         self._given = given
 
-    # -- parameters ---------------------------------------------------------------------------------------------------
 
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Give the parameters by name."""
-        return {name: self._param(name) for name in inspect.signature(type(self)).parameters}
-
-    def _param(self, name: str) -> Any:
-        return getattr(self, name)
-
-    def __repr__(self) -> str:
-        parts = []
-        for p in inspect.signature(type(self)).parameters.values():
-            value = self._param(p.name)
-            if p.default is p.empty:
-                parts.append(repr(value))
-            elif value is not p.default and value != p.default:
-                parts.append(f"{p.name}={value!r}")
-        return f"{type(self).__name__}({', '.join(parts)})"
-
-
-class Generator(Source, Parametrised):
+class Generator(Source):
     """A stream that makes its records by a rule and by chance: without a limit it never ends.
 
     A generator is its parameters, its schema and a compiled routine that ``_fill`` calls. What the next records depend
-    on stands in the tables ``_now``: the random numbers, and what ``_first_tables`` adds to them.
+    on stands in the tables ``_now``: the random numbers, and what ``_first_tables`` adds to them. One that can also
+    draw Java's random numbers declares ``rng: Rng = RNG``; one whose classes can take turns has ``balance = BALANCE``.
 
     Examples
     --------
@@ -215,9 +204,10 @@ class Generator(Source, Parametrised):
     (True, False)
     """
 
-    seed: int = fields.whole(default=1, doc="Of the random numbers.", least=0)
+    seed: int = SEED
     limit: int | None = fields.whole(default=None, doc="Rows; None: endless.", least=0)
 
+    rng: Rng = fields.fixed("splitmix")
     _schema: Schema = fields.fixed(Schema(()))
     _now: State = fields.fixed({})
 
@@ -227,7 +217,7 @@ class Generator(Source, Parametrised):
 
     def _first_tables(self, random: Seeds) -> State:
         """Make what the first record depends on, beside the random numbers, from which this may draw."""
-        return {}
+        return {"wanted": np.ones(1, dtype=np.int64)} if "balance" in self._fields else {}
 
     def _fill(self, X: Floats, y: Ints) -> None:
         """Write the next records and the codes of their classes."""
@@ -249,7 +239,12 @@ class Generator(Source, Parametrised):
 
     @property
     def _java(self) -> bool:
-        return False
+        return self.rng == "java"
+
+    @property
+    def _wanted(self) -> Ints:
+        """The class that comes next, where they take turns."""
+        return self._now["wanted"]
 
     def _start(self) -> None:
         random = sown(self.seed, java=self._java)
@@ -267,42 +262,15 @@ class Generator(Source, Parametrised):
         self._now = {name: tables[name] for name in self._now}
 
 
-class JavaGenerator(Generator):
-    """A generator that can also draw Java's random numbers."""
-
-    rng: Rng = fields.choice(
-        default="splitmix",
-        doc="Whose random numbers: the library's own, or Java's, for MOA's very rows.",
-    )
-
-    @property
-    def _java(self) -> bool:
-        return self.rng == "java"
-
-
-class BalancedGenerator(JavaGenerator):
-    """A generator whose classes can take turns."""
-
-    balance: bool = fields.flag(default=False, doc="Do the classes take turns?")
-
-    def _first_tables(self, random: Seeds) -> State:
-        return {"wanted": np.ones(1, dtype=np.int64)}
-
-    @property
-    def _wanted(self) -> Ints:
-        """The class that comes next."""
-        return self._now["wanted"]
-
-
-def csr(X: NDArray[np.float64]) -> Any:
-    """Make rows sparse.
+def csr(X: Any, shape: tuple[int, ...] | None = None) -> Any:
+    """Make rows, or (values, columns, starts) of rows, sparse.
 
     >>> csr(np.eye(3)).nnz
     3
     """
     from scipy.sparse import csr_array
 
-    return csr_array(X)
+    return csr_array(X, shape=shape)
 
 
 def regular(period: int, limit: int | None) -> tuple[int, ...]:

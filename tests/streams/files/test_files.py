@@ -148,7 +148,7 @@ def test_missing_values_in_all_spellings(tmp_path: Path) -> None:
     path.write_text("a,b,class\n?,u,1\n,NA,2\nNaN,?,1\n4,,1\n")
     chunk = CSVStream(path).take(9)
     assert np.array_equal(chunk.X, [[np.nan, 0], [np.nan, np.nan], [np.nan, np.nan], [4, np.nan]], equal_nan=True)
-    assert CSVStream(path, missing=["", "NaN", "?"]).take(9).X[1, 1] == 1.0  # NA is a value now
+    assert CSVStream(path, missing_words=["", "NaN", "?"]).take(9).X[1, 1] == 1.0  # NA is a value now
 
 
 @pytest.mark.parametrize(
@@ -246,7 +246,7 @@ BAD_CSV: list[tuple[str, Any, dict[str, Any], str]] = [
     ("garbage.csv", bytes(range(256)) * 50, {}, r"line 1 of garbage.csv must be a header of text"),
     ("mark.csv", HEAD + "1,2,x\n", {"delimiter": ";;"}, r"delimiter must be one character, got ';;'"),
     ("mark.csv", HEAD + "1,2,x\n", {"delimiter": ";"}, r"target must be one of the columns 'a,b,class'"),
-    ("holes.csv", HEAD + "1,2,x\n", {"missing": "NA"}, r"missing must be a list of texts, got 'NA'"),
+    ("holes.csv", HEAD + "1,2,x\n", {"missing_words": "NA"}, r"missing_words must be a list of texts, got 'NA'"),
     ("limit.csv", HEAD + "1,2,x\n", {"limit": -1}, r"limit must lie in \[0, ∞\), got -1"),
 ]  # fmt: skip
 

@@ -206,7 +206,7 @@ BAD: list[tuple[str, str | bytes, dict[str, Any], str]] = [
     ("x.svm", "1 1:2\n1 1\n", {}, "line 2 of x.svm must have index:value pairs after the label, got '1'"),
     ("x.svm", "1 1:2\n1 2:1 1:1\n", {}, "line 2 of x.svm must have indices from 1 on, in order, each once, got '1'"),
     ("x.svm", "1 1:2\n1 1:u\n", {}, "line 2 of x.svm must have index:value pairs after the label, got '1:u'"),
-    ("x.svm", "1 1:2\n1 9:1\n", {"n_features": 3}, "line 2 of x.svm must have indices from 1 to 3, got 9"),
+    ("x.svm", "1 1:2\n1 9:1\n", {"features": 3}, "line 2 of x.svm must have indices from 1 to 3, got 9"),
     ("x.svm", "1 1:2\n1:2\n", {}, "line 2 of x.svm must begin with a label, got '1:2'"),
     # binary
     ("x.npz", b"", {}, "x.npz must be an NPZ file with X and y: it is none, or damaged, or cut off"),

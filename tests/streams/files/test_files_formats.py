@@ -215,7 +215,7 @@ def test_a_table_reads_as_the_standard_library_reads_it(
     block = text.BLOCK
     text.BLOCK = data.draw(st.sampled_from([32, 64, 1000]))
     try:
-        stream = CSVStream(path, nominal=["word"], missing=["", "nan"])
+        stream = CSVStream(path, nominal=["word"], missing_words=["", "nan"])
         chunk = Chunk.join(list(stream.chunks(data.draw(st.integers(1, 40)))))
     finally:
         text.BLOCK = block

@@ -5,7 +5,6 @@ import os
 from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from zipfile import BadZipFile
 
 from msgspec.structs import replace
 
@@ -235,6 +234,8 @@ def _columns(dataset: Dataset, path: Path) -> dict[str, Any]:
 def _from_npz(dataset: Dataset, path: Path, limit: int | None, options: dict[str, Any]) -> "ArrayStream":
     import numpy as np
 
+    from thalweg.streams.files.npz import DAMAGE
+
     try:
         with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
             y = arrays["y"].astype(np.int64)
@@ -243,7 +244,7 @@ def _from_npz(dataset: Dataset, path: Path, limit: int | None, options: dict[str
             from scipy.sparse import load_npz
 
             X = load_npz(path)
-    except (OSError, ValueError, KeyError, EOFError, BadZipFile):
+    except DAMAGE:
         raise ValueError(f"{path.name} must be an NPZ file with X and y: it is none, or damaged, or cut off") from None
     return _from_array(dataset, X, y, limit, options)
 

@@ -1,24 +1,22 @@
 """ARFF files, dense and sparse: the header declares what each column holds."""
 
-import os
 import re
-from collections.abc import Iterator, Sequence
-from pathlib import Path
+from collections.abc import Iterator
 from typing import Any, final
 
 import numpy as np
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
+from thalweg.core.chunk import Chunk
 from thalweg.core.params import shown
 from thalweg.core.schema import Feature, Schema
-from thalweg.streams.files.blocks import Block, Mark, check_path
-from thalweg.streams.files.columns import Columns
+from thalweg.streams.files.blocks import Block, Mark
+from thalweg.streams.files.column_stream import ColumnStream
 from thalweg.streams.files.csv import csv_jit as jit
-from thalweg.streams.files.jsonl import stamp
-from thalweg.streams.files.quarantine import Bad
-from thalweg.streams.files.text import Buffer, LabelWords, TextTable, arrow_type, chunk_of, kind_of, open_bytes
-from thalweg.streams.files.text_table import TableStream, grown
+from thalweg.streams.files.lines import line_blocks, stamp
+from thalweg.streams.files.text import Buffer, arrow_type, kind_of, open_bytes
+from thalweg.streams.files.text_table import WordTable, grown
 
 _ROWS = 1024  # sparse records at a time
 _TOKEN = re.compile(r"""\s*("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|[^\s,{}'"%][^\s,{}]*)""")
@@ -27,26 +25,13 @@ _MOST = 1 << 24  # bytes of the longest header
 
 
 @final
-class ARFFStream(TableStream):
+class ARFFStream(ColumnStream):
     r"""The records of an ARFF file, in order, in constant memory; .gz, .bz2, .zst are unpacked on the way.
 
-    Parameters
-    ----------
-    path : str | os.PathLike[str]
-        The file.
-    target : str
-        The attribute with the labels; where its declared values are whole numbers, so are the labels, unless nominal
-        names it.
-    time, label_time : str | None
-        Numeric or date attributes that say when a record, or its label, was seen.
-    drop : Sequence[str]
-        Attributes to leave out.
-    nominal : Sequence[str]
-        Columns of numbers that are names.
-    schema, on_bad_row, quarantine, limit
-        See ``CSVStream``; a record must have one of the schema's classes. Without a schema, nominal attributes have
-        the declared values, in that order; others join those of string attributes as they appear. A value that a
-        sparse record leaves out is 0, or the first declared value.
+    Nominal attributes have the declared values, in that order; new values join those of string attributes as they
+    appear. Where the declared values of the target are whole numbers, so are the labels, unless ``nominal`` names it.
+    A record must have one of the schema's classes. A value that a sparse record leaves out is 0, or the first declared
+    value.
 
     Examples
     --------
@@ -60,31 +45,20 @@ class ARFFStream(TableStream):
     ([[0.0, 21.0], [1.0, nan]], ['yes', 'no'])
     """
 
-    def __init__(
-        self,
-        path: str | os.PathLike[str],
-        target: str = "class",
-        *,
-        time: str | None = None,
-        label_time: str | None = None,
-        drop: Sequence[str] = (),
-        nominal: Sequence[str] = (),
-        schema: Schema | None = None,
-        on_bad_row: str = "raise",
-        quarantine: str | os.PathLike[str] | None = None,
-        limit: int | None = None,
-    ) -> None:
-        self.path = check_path(path)
-        self._set_limit(limit)
-        self.target, self.time, self.label_time, self.drop, self.nominal = target, time, label_time, drop, nominal
-        self._given_schema = schema
-        self._name = self.name = Path(self.path).name
+    @property
+    def schema(self) -> Schema:
+        """The features. Nominal ones have at least the values of the records read so far."""
+        return self._rows.schema
+
+    def _set_schema(self, schema: Schema) -> None:
+        self._rows.learn(schema)
+
+    def _look(self) -> None:
         self._attributes: dict[str, list[str] | str] = {}
         self._dates: dict[str, str] = {}  # what is wrong with a date that is no time
-        with open_bytes(self.path) as file:
+        with open_bytes(self._file) as file:
             self._sparse = self._read_header(Buffer(file, self._name))
         self._lay_out()
-        self._begin(on_bad_row, quarantine)
 
     # -- the header ---------------------------------------------------------------------------------------------------
 
@@ -167,8 +141,7 @@ class ARFFStream(TableStream):
         """Give every column its place."""
         held = {n: ("text" if isinstance(k, list) else k) for n, k in self._attributes.items()}
         types = {n: arrow_type(k) for n, k in held.items()}
-        uses: dict[str, Any] = {n: getattr(self, n) for n in ("target", "time", "label_time", "drop", "nominal")}
-        inferred = Columns(self._name, types, schema=self._given_schema, **uses).schema
+        inferred = self._columns_of(types, self._given_schema).schema
         features = []
         for f in inferred.features:
             kind = self._attributes[f.name]
@@ -176,51 +149,29 @@ class ARFFStream(TableStream):
             features.append(Feature(f.name, tuple(kind)) if declared else f)
         classes = inferred.classes
         kind = self._attributes[self.target]
-        self._label_kind = "number" if kind == "number" and self.target not in self.nominal else "text"
-        self._declared = None
+        label_kind = "number" if kind == "number" and self.target not in self.nominal else "text"
+        declared_words = None
         if isinstance(kind, list):
             if kind_of(kind) == "whole" and self.target not in self.nominal and len(set(map(int, kind))) == len(kind):
-                self._label_kind = "whole"
-            labels: dict[Any, str] = {int(w) if self._label_kind == "whole" else w: w for w in kind}
+                label_kind = "whole"
+            labels: dict[Any, str] = {int(w) if label_kind == "whole" else w: w for w in kind}
             if classes is None:
                 classes = tuple(labels)
             elif not set(labels) & set(classes):
                 raise ValueError(f"schema must have classes of {self._name}, {shown(list(labels), 200)}, "
                                  f"got {shown(list(classes), 200)}")  # fmt: skip
-            self._declared = tuple(word for label, word in labels.items() if label in classes)
-        self._schema = replace(inferred, features=tuple(features), classes=classes)
+            declared_words = tuple(word for label, word in labels.items() if label in classes)
         self._blank = self._blank_row(features) if self._sparse else np.zeros(0)
-        header = list(self._attributes)
-        n = len(header)
-        kinds, places, rules = [jit.SKIP] * n, [0] * n, [jit.OPEN] * n
-        column = {name: c for c, name in enumerate(header)}
-        for i, f in enumerate(features):
-            c = column[f.name]
-            places[c] = i
-            if f.nominal:
-                kinds[c], rules[c] = jit.WORD, jit.OPEN if f.open else jit.CLOSED
-            else:
-                kinds[c] = jit.NUMBER
-        c = column[self.target]
-        kinds[c], places[c] = jit.WORD, -1
-        rules[c] = jit.CLOSED if self._declared else jit.REAL if self._label_kind == "number" else jit.OPEN
-        self._labels, self._label_column, self._booleans, self._times = (
-            LabelWords(self._label_kind),
-            c,
-            [],
-            [None, None],
+        self._rows = WordTable(
+            self._name,
+            held,
+            replace(inferred, features=tuple(features), classes=classes),
+            target=self.target,
+            label_kind=label_kind,
+            clocks=(self.time, self.label_time),
+            declared=declared_words,
+            arff=True,
         )
-        for k, clock in enumerate((self.time, self.label_time)):
-            if clock is None:
-                continue
-            if held[clock] not in ("number", "time"):
-                raise TypeError(f"column {clock!r} must hold numbers, dates or times, got {held[clock]}")
-            c = column[clock]
-            if places[c] == 0:  # else one column for both
-                kinds[c], places[c] = jit.STAMP if held[clock] == "time" else jit.NUMBER, -2 - k
-            self._times[k] = -1 - places[c]
-        self._feature_of = {column[f.name]: i for i, f in enumerate(features) if f.nominal}
-        self._table = TextTable(self._name, header, kinds, places, rules, delimiter=",", marks=["?"], arff=True)
 
     def _blank_row(self, features: list[Feature]) -> NDArray[np.float64]:
         """Give the row that a sparse record without any pair stands for: 0, or the first declared value."""
@@ -238,55 +189,34 @@ class ARFFStream(TableStream):
     # -- records ------------------------------------------------------------------------------------------------------
 
     def _blocks_from(self, mark: Mark) -> Iterator[Block]:
-        with open_bytes(self.path) as file:
-            buffer = Buffer(file, self._name, mark[2])
-            yield from self._sparse_blocks(buffer, mark) if self._sparse else self._parsed(buffer, mark)
+        with self._opened(mark) as (buffer, _):
+            if self._sparse:
+                yield from line_blocks(buffer, mark, _ROWS, self._read_sparse, self._join_sparse)
+            else:
+                yield from self._rows.blocks(buffer, mark)
 
-    def _sparse_blocks(self, buffer: Buffer, mark: Mark) -> Iterator[Block]:
-        rows, bads, byte, line = mark
-        used = 0
-        while True:
-            buffer.fill(used)
-            data = buffer.bytes[: buffer.end].tobytes()
-            used = 0
-            lines: list[tuple[int, str]] = []
-            at = (byte, line)
-            while True:
-                stop = data.find(b"\n", used)
-                if stop >= 0:
-                    lines.append((line, data[used:stop].decode("utf-8", "replace").strip()))
-                    used, line = stop + 1, line + 1
-                if lines and (len(lines) == _ROWS or stop < 0):
-                    X, codes = np.tile(self._blank, (len(lines), 1)), np.zeros((len(lines), self._table.n_extra))
-                    bad = []
-                    n = 0
-                    for number, text in lines:
-                        if not text or text.startswith("%"):
-                            continue
-                        try:
-                            self._sparse_row(text, X[n], codes[n])
-                            n += 1
-                        except ValueError as error:
-                            X[n], codes[n] = self._blank, 0.0
-                            bad.append(Bad(n, number, text, f"line {number} of {self._name} {error}"))
-                    times = self._times[0], self._times[1]
-                    yield Block(chunk_of(X[:n], codes[:n], self._labels, times), (rows, bads, *at), bad)
-                    rows += n
-                    bads += len(bad)
-                    at = (buffer.offset + used, line)
-                    lines = []
-                if stop < 0:
-                    break
-            byte = buffer.offset + used
-            if buffer.last:
-                return
+    def _read_sparse(self, line: bytes) -> tuple[Any, Any] | None:
+        """Turn a line into a row and the codes of its label and times; None: a comment."""
+        text = line.decode("utf-8", "replace")
+        if text.startswith("%"):
+            return None
+        row, code = self._blank.copy(), np.zeros(self._rows.table.n_extra)
+        self._sparse_row(text, row, code)
+        return row, code
+
+    def _join_sparse(self, records: list[tuple[Any, Any]]) -> Chunk:
+        shape = len(records), -1
+        rows, codes = (np.array([r[i] for r in records]) for i in (0, 1))
+        if not records:
+            return self._empty()
+        return self._rows.chunk(rows.reshape(shape), codes.reshape(shape))
 
     def _sparse_row(self, text: str, row: Any, code: Any) -> None:
         """Read {index value, index value, …}."""
         if not (text.startswith("{") and text.endswith("}")):
             raise ValueError(f"must be a sparse record in braces, got {shown(text, 60)}")
         inside, at, before = text[1:-1].strip(), 0, -1
-        header = self._table.header
+        header = self._rows.table.header
         label: str | None = None
         new: dict[int, list[str]] = {}
         while at < len(inside):
@@ -300,16 +230,16 @@ class ARFFStream(TableStream):
                 raise ValueError(f"must have indices {rule}, got {c}")
             before = c
             quoted = value[1][0] in "\"'"
-            if c == self._label_column:
+            if c == self._rows.label_column:
                 label = None if word == "?" and not quoted else word
                 if label is None:
                     raise ValueError(f"must have a label in column {header[c]!r}, it is missing")
-            elif (place := int(self._table.cols[c, 1])) < -1:
+            elif (place := int(self._rows.table.cols[c, 1])) < -1:
                 numeric = kind_of([word]) in ("whole", "number")
                 missing = word == "?" and not quoted
                 code[-1 - place] = stamp(None if missing else float(word) if numeric else word, f"column {header[c]!r}")
-            elif self._table.cols[c, 0] != jit.SKIP:
-                row[int(self._table.cols[c, 1])] = self._sparse_value(c, word, quoted, new)
+            elif self._rows.table.cols[c, 0] != jit.SKIP:
+                row[int(self._rows.table.cols[c, 1])] = self._sparse_value(c, word, quoted, new)
             at = value.end()
             comma = re.compile(r"\s*,").match(inside, at)
             if not comma and inside[at:].strip():
@@ -317,17 +247,17 @@ class ARFFStream(TableStream):
             at = comma.end() if comma else len(inside)
         code[0] = self._label_code(label)
         if new:
-            self._schema = grown(self._schema, new)
+            self._rows.schema = grown(self.schema, new)
 
     def _sparse_value(self, c: int, word: str, quoted: bool, new: dict[int, list[str]]) -> float:
         if word == "?" and not quoted:
             return float("nan")
-        if c not in self._feature_of:
+        if c not in self._rows.feature_of:
             if kind_of([word]) not in ("whole", "number"):
-                raise ValueError(f"must have a number in column {self._table.header[c]!r}, got {shown(word, 60)}")
+                raise ValueError(f"must have a number in column {self._rows.table.header[c]!r}, got {shown(word, 60)}")
             return float(word)
-        f = self._feature_of[c]
-        feature = self._schema.features[f]
+        f = self._rows.feature_of[c]
+        feature = self.schema.features[f]
         if word in feature.codes:
             return feature.codes[word]
         if not feature.open:
@@ -339,20 +269,20 @@ class ARFFStream(TableStream):
         return len(feature.values or ()) + len(new[f]) - 1
 
     def _label_code(self, label: str | None) -> int:
-        known = self._table.known.setdefault(self._label_column, {})
+        known = self._rows.table.known.setdefault(self._rows.label_column, {})
         if label is None:
             kind = self._attributes[self.target]
             label = kind[0] if isinstance(kind, list) else "0"
         if label not in known:
-            name = self._table.header[self._label_column]
-            if self._declared is not None:
+            name = self._rows.table.header[self._rows.label_column]
+            if self._rows.declared is not None:
                 raise ValueError(
                     f"must have one of {shown(list(known), 200)} in column {name!r}, got {shown(label, 60)}"
                 )
-            if self._label_kind == "number" and kind_of([label]) not in ("whole", "number"):
+            if self._rows.label_kind == "number" and kind_of([label]) not in ("whole", "number"):
                 raise ValueError(f"must have a number in column {name!r}, got {shown(label, 60)}")
             known[label] = len(known)
-            self._labels.add(label)
+            self._rows.labels.add(label)
         return known[label]
 
 

@@ -3,14 +3,15 @@
 import glob
 import os
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, final
 
 from thalweg.core.chunk import Chunk
+from thalweg.core.fields import again, fixed
 from thalweg.core.schema import Schema
-from thalweg.streams.files.blocks import Block, BlockStream, Mark
-from thalweg.streams.files.columns import Columns
+from thalweg.streams.files.blocks import Block, Mark
+from thalweg.streams.files.column_stream import ColumnStream
 from thalweg.streams.files.quarantine import Bad
 
 _BATCH = 8192  # records that are turned into rows at a time: few enough to stay in the processor's cache
@@ -18,38 +19,29 @@ SCHEMA_KEY = b"thalweg"
 """Where a file that this library wrote keeps the schema of the stream."""
 
 
-class _ArrowFiles(BlockStream):
+class _ArrowFiles(ColumnStream):
     """Reads record batches of files one after another."""
 
-    _kind = "Parquet"
-    _ends: tuple[str, ...] = ()
+    _kind: str = fixed("Parquet")
+    _ends: tuple[str, ...] = fixed(())
 
-    def __init__(
-        self,
-        path: str | os.PathLike[str],
-        target: str = "class",
-        *,
-        time: str | None = None,
-        label_time: str | None = None,
-        drop: Sequence[str] = (),
-        nominal: Sequence[str] = (),
-        schema: Schema | None = None,
-        on_bad_row: str = "raise",
-        quarantine: str | os.PathLike[str] | None = None,
-        limit: int | None = None,
-    ) -> None:
+    path: str | os.PathLike[str] = again(
+        doc="A file, a folder of them, or a pattern such as ``day-*.parquet``, in the order of their names.",
+        kw_only=False,
+    )
+
+    def _located(self) -> str:
+        self._paths = _expand(self.path, self._ends)
+        return os.fspath(self.path)
+
+    def _look(self) -> None:
         import pyarrow as pa
 
-        self._set_limit(limit)
-        self._paths = _expand(path, self._ends)
-        self.path, self.target, self.time, self.label_time = os.fspath(path), target, time, label_time
-        self.drop, self.nominal, self._given_schema = drop, nominal, schema
-        self._name = self.name = Path(self.path).name or Path(self.path).resolve().name
         self._sizes: list[list[int]] = []
         fields = None
         for file in self._paths:
             try:
-                found, sizes = self._look(file)
+                found, sizes = self._parts(file)
             except (ValueError, OSError):
                 raise ValueError(
                     f"{Path(file).name} must be {self._article} file: it is none, or damaged, or cut off"
@@ -70,12 +62,12 @@ class _ArrowFiles(BlockStream):
                 raise ValueError(f"{self._name} must have columns of different names, {name!r} appears more than once")
         self._types = dict(zip(fields.names, fields.types, strict=True))
         written = (fields.metadata or {}).get(SCHEMA_KEY)
-        if schema is None and written is not None and not drop and not nominal:
-            schema = self._as_written(written, [n for n in fields.names if n not in (target, time, label_time)])
+        schema = self._given_schema
+        if schema is None and written is not None and not self.drop and not self.nominal:
+            other = (self.target, self.time, self.label_time)
+            schema = self._as_written(written, [n for n in fields.names if n not in other])
         self._text = [n for n, t in self._types.items() if pa.types.is_string(t)]
-        uses: dict[str, Any] = {n: getattr(self, n) for n in ("target", "time", "label_time", "drop", "nominal")}
-        self._columns = Columns(self._name, self._types, schema=schema, **uses)
-        self._begin(on_bad_row, quarantine)
+        self._columns = self._columns_of(self._types, schema)
 
     @property
     def _article(self) -> str:
@@ -89,7 +81,7 @@ class _ArrowFiles(BlockStream):
         return schema if set(schema.names) == set(names) else None
 
     @abstractmethod
-    def _look(self, path: str) -> tuple[Any, list[int]]:
+    def _parts(self, path: str) -> tuple[Any, list[int]]:
         """Give the fields of a file and the number of records of each of its parts."""
 
     @abstractmethod
@@ -161,35 +153,7 @@ class _ArrowFiles(BlockStream):
 class ParquetStream(_ArrowFiles):
     """The records of Parquet files, in order, one row group in memory at a time.
 
-    path: a file, a folder, or a pattern such as ``day-*.parquet`` (in the order of their names). target: the column
-    with the labels. time, label_time: columns that say when a record, or its label, was seen; numbers are seconds.
-    drop: columns to leave out. nominal: columns of numbers that are nominal.
-    schema: features that are known beforehand, such as those of the stream a learner has seen; else text and
-    dictionary columns are nominal, and new values join as they appear. on_bad_row, quarantine: see ``CSVStream``.
-    limit: rows.
-
-    Parameters
-    ----------
-    path : str | PathLike[str]
-        The file, or a list of files, or a folder of them.
-    target : str
-        The column with the labels.
-    time : str | None
-        The column that says when each record was seen.
-    label_time : str | None
-        The column that says when each label was seen.
-    drop : Sequence[str]
-        Columns that are left out.
-    nominal : Sequence[str]
-        Columns of numbers that are names.
-    schema : Schema | None
-        Features and classes that are known beforehand.
-    on_bad_row : str
-        What a bad row gets: "raise" stops, "skip" leaves it out, "quarantine" also writes it to a file.
-    quarantine : str | PathLike[str] | None
-        The file for bad rows, with on_bad_row="quarantine".
-    limit : int | None
-        Rows that are read at most; None: all.
+    Text and dictionary columns are nominal.
 
     Examples
     --------
@@ -204,7 +168,7 @@ class ParquetStream(_ArrowFiles):
 
     _kind, _ends = "Parquet", (".parquet", ".pq")
 
-    def _look(self, path: str) -> tuple[Any, list[int]]:
+    def _parts(self, path: str) -> tuple[Any, list[int]]:
         import pyarrow.parquet as pq
 
         with pq.ParquetFile(path) as file:
@@ -223,31 +187,6 @@ class ParquetStream(_ArrowFiles):
 class ArrowStream(_ArrowFiles):
     """The records of Arrow IPC files (.arrow, .feather, .ipc), in order, mapped into memory batch by batch.
 
-    The parameters are those of ``ParquetStream``.
-
-    Parameters
-    ----------
-    path : str | PathLike[str]
-        The file, or a list of files, or a folder of them.
-    target : str
-        The column with the labels.
-    time : str | None
-        The column that says when each record was seen.
-    label_time : str | None
-        The column that says when each label was seen.
-    drop : Sequence[str]
-        Columns that are left out.
-    nominal : Sequence[str]
-        Columns of numbers that are names.
-    schema : Schema | None
-        Features and classes that are known beforehand.
-    on_bad_row : str
-        What a bad row gets: "raise" stops, "skip" leaves it out, "quarantine" also writes it to a file.
-    quarantine : str | PathLike[str] | None
-        The file for bad rows, with on_bad_row="quarantine".
-    limit : int | None
-        Rows that are read at most; None: all.
-
     Examples
     --------
     >>> import pyarrow as pa
@@ -261,7 +200,7 @@ class ArrowStream(_ArrowFiles):
 
     _kind, _ends = "Arrow", (".arrow", ".feather", ".ipc")
 
-    def _look(self, path: str) -> tuple[Any, list[int]]:
+    def _parts(self, path: str) -> tuple[Any, list[int]]:
         import pyarrow as pa
 
         with pa.memory_map(path) as source, pa.ipc.open_file(source) as file:

@@ -10,11 +10,12 @@ from typing import Any
 
 import numpy as np
 
+from thalweg.core import fields
 from thalweg.core.chunk import Chunk
 from thalweg.core.protocols import State
 from thalweg.core.schema import Schema
-from thalweg.streams.files.quarantine import Bad, Quarantine, check_ways
-from thalweg.streams.source import Source
+from thalweg.streams.files.quarantine import Bad, Quarantine, Way, check_file
+from thalweg.streams.source import LIMIT, Source
 
 Mark = tuple[int, ...]
 """Where a block begins: records before it, bad records before it, and two numbers of the format's own."""
@@ -32,10 +33,36 @@ class Block:
 class BlockStream(Source):
     """Reads blocks one after another. A subclass says where they come from."""
 
-    on_bad_row: str = "raise"
-    quarantine: str | os.PathLike[str] | None = None
-    _first: Mark = (0, 0, 0, 0)
-    _name: str
+    path: str | os.PathLike[str] = fields.free(doc="The file.", kw_only=False)
+    on_bad_row: Way = fields.choice(
+        default="raise",
+        doc='What to do with a record that breaks the schema: "raise", "skip" (and count, see ``skipped``), or '
+        '"quarantine": also write it with the reason to the file ``quarantine``.',
+    )
+    quarantine: str | os.PathLike[str] | None = fields.free(
+        default=None, doc='The .csv or .jsonl file for bad rows, with on_bad_row="quarantine".'
+    )
+    limit: int | None = LIMIT
+
+    _first: Mark = fields.fixed((0, 0, 0, 0))
+
+    def _prepare(self) -> None:
+        check_file(self.on_bad_row, self.quarantine)
+        self.path = self._file = self._located()
+        file = Path(self._file)
+        self._name = self.name = "standard input" if self._file == "-" else file.name or file.resolve().name
+        self._look()
+        self._cell = None if self.quarantine is None else Quarantine(self.quarantine)
+        self._begin_schema = self.schema
+        self.restart()
+
+    def _located(self) -> str:
+        """Give the path of the file as text, or refuse it."""
+        return check_path(self.path)
+
+    @abstractmethod
+    def _look(self) -> None:
+        """Find out what the file holds."""
 
     @abstractmethod
     def _blocks_from(self, mark: Mark) -> Iterator[Block]:
@@ -49,14 +76,6 @@ class BlockStream(Source):
     @abstractmethod
     def _set_schema(self, schema: Schema) -> None:
         """Go back, or on, to the values that a schema has."""
-
-    def _begin(self, on_bad_row: str = "raise", quarantine: str | os.PathLike[str] | None = None) -> None:
-        """Get ready; read nothing yet."""
-        check_ways(on_bad_row, quarantine)
-        self.on_bad_row, self.quarantine = on_bad_row, quarantine
-        self._cell = None if quarantine is None else Quarantine(quarantine)
-        self._begin_schema = self.schema
-        self.restart()
 
     @property
     def skipped(self) -> int:
@@ -135,11 +154,6 @@ class BlockStream(Source):
         self._held += len(chunk)
         self._reached += len(chunk)
         return True
-
-    def _param(self, name: str) -> Any:
-        return self._given_schema if name == "schema" else getattr(self, name)
-
-    _given_schema: Schema | None = None
 
     def _tables(self) -> State:
         return {

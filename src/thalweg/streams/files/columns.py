@@ -37,7 +37,7 @@ class Columns:
         nominal: Collection[str] = (),
         schema: Schema | None = None,
     ) -> None:
-        refuse_schema(schema)
+        refuse_schema("schema", schema)
         self.where, self.target, self.time, self.label_time = where, target, time, label_time
         named = {"target": target} | {k: v for k, v in (("time", time), ("label_time", label_time)) if v is not None}
         for argument, name in named.items():
@@ -178,10 +178,10 @@ def seconds(times: Any, name: str = "time") -> NDArray[np.float64]:
         return array.astype(np.float64)
 
 
-def refuse_schema(schema: Any) -> None:
+def refuse_schema(name: str, schema: Any) -> None:
     """Refuse anything but a Schema or None."""
     if schema is not None and not isinstance(schema, Schema):
-        raise TypeError(f"schema must be a Schema or None, got {shown(schema)}")
+        raise TypeError(f"{name} must be a Schema or None, got {shown(schema)}")
 
 
 def _is_arrow(column: Any) -> bool:

@@ -1,21 +1,20 @@
 """LIBSVM files: a label, then index:value pairs; what is left out is 0."""
 
-import os
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from thalweg.core.chunk import Chunk
-from thalweg.core.params import flag, shown, whole
+from thalweg.core.fields import fixed, flag, whole
+from thalweg.core.params import shown
 from thalweg.core.schema import Schema
-from thalweg.streams.files.blocks import Block, BlockStream, Mark, check_path
-from thalweg.streams.files.jsonl import lines_from
-from thalweg.streams.files.quarantine import Bad
+from thalweg.streams.files.blocks import Block, BlockStream, Mark
+from thalweg.streams.files.lines import line_blocks, lines_from
 from thalweg.streams.files.records import label_column
 from thalweg.streams.files.text import Buffer, kind_of, open_bytes
+from thalweg.streams.source import csr
 
 _CELLS = 1 << 20
 _MOST = 10_000_000
@@ -25,16 +24,7 @@ _MOST = 10_000_000
 class LibSVMStream(BlockStream):
     r"""The records of a LIBSVM file, in order; .gz, .bz2, .zst are unpacked on the way.
 
-    Parameters
-    ----------
-    path : str | os.PathLike[str]
-        The file.
-    n_features : int | None
-        The largest index (indices begin at 1); None: found by reading the file once before.
-    on_bad_row, quarantine, limit
-        See ``CSVStream``.
-    sparse : bool
-        Give sparse rows, not dense ones. Labels are whole numbers where all are, else numbers or text.
+    Labels are whole numbers where all are, else numbers or text.
 
     Examples
     --------
@@ -46,35 +36,27 @@ class LibSVMStream(BlockStream):
     ([[0.5, 0.0, 2.0], [0.0, 1.0, 0.0]], [1, -1])
     """
 
-    def __init__(
-        self,
-        path: str | os.PathLike[str],
-        *,
-        n_features: int | None = None,
-        on_bad_row: str = "raise",
-        quarantine: str | os.PathLike[str] | None = None,
-        limit: int | None = None,
-        sparse: bool = False,
-    ) -> None:
-        self.path = check_path(path)
-        flag("sparse", sparse)
-        self.sparse = sparse
-        if n_features is not None:
-            whole("n_features", n_features, least=1, most=_MOST)
-        self._set_limit(limit)
-        self.n_features = n_features
-        self._name = self.name = Path(self.path).name
-        self._first = (0, 0, 0, 1)
-        self._kind, width = self._look()
-        self._schema = Schema.numeric(n_features or width)
-        self._step = max(1, min(4096, _CELLS // self._schema.n_features))
-        self._begin(on_bad_row, quarantine)
+    features: int | None = whole(
+        default=None,
+        doc="The largest index (indices begin at 1); None: found by reading the file once before.",
+        least=1,
+        most=_MOST,
+        old="n_features",
+    )
+    sparse: bool = flag(default=False, doc="Give sparse rows, not dense ones.")
 
-    def _look(self) -> tuple[str, int]:
+    _first = fixed((0, 0, 0, 1))
+
+    def _look(self) -> None:
+        self._kind, width = self._explored()
+        self._schema = Schema.numeric(self.features or width)
+        self._step = max(1, min(4096, _CELLS // self._schema.n_features))
+
+    def _explored(self) -> tuple[str, int]:
         """Find what the labels are, and the largest index, from the records that can be read."""
         labels: set[str] = set()
         most, seen, reason = 0, 0, None
-        with open_bytes(self.path) as file:
+        with open_bytes(self._file) as file:
             for _, number, text in lines_from(Buffer(file, self._name), 1):
                 try:
                     label, pairs = _pairs(text)
@@ -85,9 +67,9 @@ class LibSVMStream(BlockStream):
                 if len(labels) < 10_000 and label:
                     labels.add(label)
                 most = max([most, *(i for i, _ in pairs)])
-                if self.n_features is not None and seen >= 1000:
+                if self.features is not None and seen >= 1000:
                     break
-        if not seen or (most == 0 and self.n_features is None):
+        if not seen or (most == 0 and self.features is None):
             raise ValueError(reason or f"{self._name} must have records with index:value pairs, it has none")
         return kind_of(sorted(labels)), most
 
@@ -100,51 +82,30 @@ class LibSVMStream(BlockStream):
         self._schema = schema
 
     def _blocks_from(self, mark: Mark) -> Iterator[Block]:
-        rows, bads = mark[:2]
-        with open_bytes(self.path) as file:
-            block: list[tuple[int, int, bytes]] = []
-            for item in lines_from(Buffer(file, self._name, mark[2]), mark[3]):
-                block.append(item)
-                if len(block) == self._step:
-                    made = self._block(block, rows, bads)
-                    rows, bads, block = rows + len(made.chunk), bads + len(made.bad), []
-                    yield made
-            if block:
-                yield self._block(block, rows, bads)
+        with open_bytes(self._file) as file:
+            yield from line_blocks(Buffer(file, self._name, mark[2]), mark, self._step, self._read, self._join)
 
-    def _block(self, lines: list[tuple[int, int, bytes]], rows: int, bads: int) -> Block:
-        width = self._schema.n_features
-        columns: list[int] = []
-        values: list[float] = []
-        ends = [0]
-        y: list[Any] = []
-        bad: list[Bad] = []
-        for _, number, text in lines:
-            try:
-                label, pairs = _pairs(text)
-                if not label:
-                    continue  # a comment
-                value = self._label(label)
-                if pairs and pairs[-1][0] > width:
-                    raise ValueError(f"must have indices from 1 to {width}, got {pairs[-1][0]}")
-            except ValueError as error:
-                shown_text = text.decode("utf-8", "replace")
-                bad.append(Bad(len(y), number, shown_text, f"line {number} of {self._name} {error}"))
-                continue
-            for i, v in pairs:
-                columns.append(i - 1)
-                values.append(v)
-            ends.append(len(columns))
-            y.append(value)
-        X = self._rows_of(np.array(values), np.array(columns, dtype=np.int64), np.array(ends))
-        return Block(Chunk(X, label_column(y)), (rows, bads, lines[0][0], lines[0][1]), bad)
+    def _read(self, text: bytes) -> tuple[Any, list[tuple[int, float]]] | None:
+        """Turn a line into a label and its pairs; None: a comment."""
+        word, pairs = _pairs(text)
+        if not word:
+            return None
+        label, width = self._label(word), self._schema.n_features
+        if pairs and pairs[-1][0] > width:
+            raise ValueError(f"must have indices from 1 to {width}, got {pairs[-1][0]}")
+        return label, pairs
+
+    def _join(self, records: list[tuple[Any, list[tuple[int, float]]]]) -> Chunk:
+        pairs = [pair for _, some in records for pair in some]
+        columns = np.array([i - 1 for i, _ in pairs], dtype=np.int64)
+        ends = np.cumsum([0, *(len(some) for _, some in records)])
+        X = self._rows_of(np.array([v for _, v in pairs]), columns, ends)
+        return Chunk(X, label_column([label for label, _ in records]))
 
     def _rows_of(self, values: NDArray[np.float64], columns: NDArray[np.int64], ends: NDArray[np.int64]) -> Any:
         shape = len(ends) - 1, self._schema.n_features
         if self.sparse:
-            from scipy.sparse import csr_array
-
-            return csr_array((values, columns, ends), shape=shape)
+            return csr((values, columns, ends), shape)
         X = np.zeros(shape)
         X[np.repeat(np.arange(shape[0]), np.diff(ends)), columns] = values
         return X

@@ -5,11 +5,12 @@ import json
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-from thalweg.core.params import choice, shown
+from thalweg.core.params import shown
 
-WAYS = ("raise", "skip", "quarantine")
+Way = Literal["raise", "skip", "quarantine"]
+"""What becomes of a bad record."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,9 +27,8 @@ class Bad:
     """Which column does not hold what it should; -1: it is not about one."""
 
 
-def check_ways(on_bad_row: Any, quarantine: Any) -> None:
-    """Refuse what is no way to treat bad rows."""
-    choice("on_bad_row", on_bad_row, WAYS)
+def check_file(on_bad_row: Way, quarantine: Any) -> None:
+    """Refuse what is no file for bad rows, or a file for which there is no use."""
     if on_bad_row == "quarantine":
         if not isinstance(quarantine, (str, os.PathLike)):
             raise TypeError(f"quarantine must be the path of a .csv or .jsonl file, got {shown(quarantine)}")

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from thalweg.core.chunk import Chunk
 from thalweg.core.params import shown
 from thalweg.streams.files.blocks import Mark
 from thalweg.streams.files.csv import csv_jit as jit
@@ -342,9 +341,3 @@ class LabelWords:
         if len(self._array) != len(self._words):
             self._array = np.array(self._words)
         return self._array[codes.astype(np.int64)] if len(self._words) else np.empty(0, dtype=np.str_)
-
-
-def chunk_of(X: Any, extra: Any, labels: LabelWords, times: tuple[int | None, int | None]) -> Chunk:
-    """Join features, labels and times to a chunk."""
-    found = [None if t is None else np.ascontiguousarray(extra[:, t]) for t in times]
-    return Chunk(X, labels.of(extra[:, 0]), None, *found)

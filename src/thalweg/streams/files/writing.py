@@ -2,8 +2,10 @@
 
 import gzip
 import os
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+import shutil
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +18,6 @@ from thalweg.core.schema import Schema
 from thalweg.streams.files.arrow import SCHEMA_KEY
 from thalweg.streams.files.csv.csv_rows import MISSING
 
-ENDS = (".csv", ".csv.gz", ".parquet", ".arrow", ".arff")
 _ROWS = 8192
 
 
@@ -69,42 +70,32 @@ def write_stream(
         raise ValueError(f"target must be a name that no feature has, got {target!r}")
     unfinished = Path(f"{text}.unfinished")
     try:
-        writer = {".csv": _csv, ".csv.gz": _csv, ".parquet": _arrow, ".arrow": _arrow, ".arff": _arff}[end]
-        done = writer(stream, unfinished, end, _chunks(stream, rows), target, on_progress)
+        chunks = _Chunks(stream, rows, on_progress)
+        _WRITERS[end](stream, unfinished, chunks, target)
         unfinished.replace(text)
     finally:
         unfinished.unlink(missing_ok=True)
-    return done
+    return chunks.done
 
 
-def _chunks(stream: Stream, rows: int | None) -> Iterator[Chunk]:
-    left = rows
-    while left is None or left > 0:
-        chunk = stream.read(_ROWS if left is None else min(_ROWS, left))
-        if chunk is None or len(chunk) == 0:
-            return
-        if left is not None:
-            left -= len(chunk)
-        yield chunk.dense()
+class _Chunks:
+    """The next rows of a stream by chunks; counts those that were written."""
 
+    def __init__(self, stream: Stream, rows: int | None, on_progress: Callable[[int], None] | None) -> None:
+        self._stream, self._rows, self._on_progress, self.done = stream, rows, on_progress, 0
 
-def _told(done: int, on_progress: Callable[[int], None] | None) -> int:
-    if on_progress is not None:
-        on_progress(done)
-    return done
+    def __iter__(self) -> Iterator[Chunk]:
+        while (n := _ROWS if self._rows is None else min(_ROWS, self._rows - self.done)) > 0:
+            chunk = self._stream.read(n)
+            if chunk is None or len(chunk) == 0:
+                return
+            yield chunk.dense()
+            self.done += len(chunk)
+            if self._on_progress is not None:
+                self._on_progress(self.done)
 
 
 # -- text -------------------------------------------------------------------------------------------------------------
-
-
-@contextmanager
-def _text(path: Path, end: str) -> Iterator[Any]:
-    if end.endswith(".gz"):
-        with path.open("wb") as raw, gzip.GzipFile("", "wb", 6, raw, mtime=0) as packed:
-            yield packed
-    else:
-        with path.open("wb") as file:
-            yield file
 
 
 def csv_word(value: Any) -> str:
@@ -140,33 +131,15 @@ def _lines(chunk: Chunk, schema: Schema, word: Callable[[Any], str], missing: st
     return ("\n".join(map(",".join, zip(*columns, strict=True))) + "\n").encode()
 
 
-def _csv(
-    stream: Stream,
-    path: Path,
-    end: str,
-    chunks: Iterator[Chunk],
-    target: str,
-    on_progress: Callable[[int], None] | None,
-) -> int:
-    done = 0
-    with _text(path, end) as file:
+def _csv(stream: Stream, path: Path, chunks: Iterable[Chunk], target: str, *, packed: bool = False) -> None:
+    with path.open("wb") as raw, gzip.GzipFile("", "wb", 6, raw, mtime=0) if packed else nullcontext(raw) as file:
         file.write((",".join(csv_word(n) for n in (*stream.schema.names, target)) + "\n").encode())
         for chunk in chunks:
             file.write(_lines(chunk, stream.schema, csv_word, ""))
-            done = _told(done + len(chunk), on_progress)
-    return done
 
 
-def _arff(
-    stream: Stream,
-    path: Path,
-    end: str,
-    chunks: Iterator[Chunk],
-    target: str,
-    on_progress: Callable[[int], None] | None,
-) -> int:
+def _arff(stream: Stream, path: Path, chunks: Iterable[Chunk], target: str) -> None:
     """Write the records first: the header declares the values and classes that appeared."""
-    done = 0
     body = path.with_name(path.name + ".records")
     classes: dict[Any, None] = dict.fromkeys(stream.schema.classes or ())
     try:
@@ -174,7 +147,6 @@ def _arff(
             for chunk in chunks:
                 classes.update(dict.fromkeys(chunk.y.tolist()))
                 file.write(_lines(chunk, stream.schema, _arff_word, "?"))
-                done = _told(done + len(chunk), on_progress)
         with path.open("wb") as file, body.open("rb") as records:
             file.write(b"@relation stream\n\n")
             for feature in stream.schema.features:
@@ -183,28 +155,18 @@ def _arff(
                     kind = "string"
                 file.write(f"@attribute {_arff_word(feature.name)} {kind}\n".encode())
             file.write(f"@attribute {_arff_word(target)} {{{','.join(map(_arff_word, classes))}}}\n\n@data\n".encode())
-            while block := records.read(1 << 20):
-                file.write(block)
+            shutil.copyfileobj(records, file, 1 << 20)
     finally:
         body.unlink(missing_ok=True)
-    return done
 
 
 # -- Arrow ------------------------------------------------------------------------------------------------------------
 
 
-def _arrow(
-    stream: Stream,
-    path: Path,
-    end: str,
-    chunks: Iterator[Chunk],
-    target: str,
-    on_progress: Callable[[int], None] | None,
-) -> int:
+def _arrow(stream: Stream, path: Path, chunks: Iterable[Chunk], target: str, *, parquet: bool = False) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    done = 0
     writer: Any = None
     fields: Any = None
     try:
@@ -212,15 +174,13 @@ def _arrow(
             table = _table(chunk, stream.schema, target)
             if writer is None:
                 fields = table.schema.with_metadata({SCHEMA_KEY: stream.schema.to_json()})
-                writer = pq.ParquetWriter(path, fields) if end == ".parquet" else pa.ipc.new_file(str(path), fields)
+                writer = pq.ParquetWriter(path, fields) if parquet else pa.ipc.new_file(str(path), fields)
             writer.write_table(table.cast(fields))
-            done = _told(done + len(chunk), on_progress)
         if writer is None:
             raise ValueError("the stream must have records, it has none")
     finally:
         if writer is not None:
             writer.close()
-    return done
 
 
 def _table(chunk: Chunk, schema: Schema, target: str) -> Any:
@@ -238,3 +198,14 @@ def _table(chunk: Chunk, schema: Schema, target: str) -> Any:
     labels = chunk.y.tolist()
     columns[target] = pa.array(labels)
     return pa.table(columns)
+
+
+_WRITERS: dict[str, Callable[[Stream, Path, Iterable[Chunk], str], None]] = {
+    ".csv": _csv,
+    ".csv.gz": partial(_csv, packed=True),
+    ".parquet": partial(_arrow, parquet=True),
+    ".arrow": _arrow,
+    ".arff": _arff,
+}
+ENDS = tuple(_WRITERS)
+"""What the name of a file that is written may end with."""

@@ -2,15 +2,15 @@
 
 from typing import Literal, final
 
-from thalweg.core.fields import again, choice, number, whole
+from thalweg.core.fields import choice, number, whole
 from thalweg.core.schema import Feature, Schema
 from thalweg.streams.draw_jit import Floats, Ints
 from thalweg.streams.generators.agrawal_jit import fill
-from thalweg.streams.source import BalancedGenerator
+from thalweg.streams.source import BALANCE, RNG, Generator, Rng
 
 
 @final
-class Agrawal(BalancedGenerator):
+class Agrawal(Generator):
     """Six numeric and three nominal features of a person; one of ten functions says who gets a loan (class 0).
 
     MOA's very rows come with ``rng="java", compat="moa"``.
@@ -32,12 +32,13 @@ class Agrawal(BalancedGenerator):
     perturbation: float = number(
         default=0.05, doc="Share of its range by which a numeric value moves after the label is given.", least=0, most=1
     )
-    balance: bool = again(default=False)
+    balance: bool = BALANCE
     compat: Literal["moa"] | None = choice(
         default=None,
         doc='"moa" keeps MOA\'s bound of 135,000 for a perturbed house value (they reach 1,350,000), so that nearly '
         "nine tenths of them are equal.",
     )
+    rng: Rng = RNG
 
     _schema = Schema(
         (

@@ -36,25 +36,25 @@ def _by_level(age: float, level: float) -> bool:
 
 
 @inlined
+def _at_age(age: float, young: float, middle: float, old: float) -> float:
+    """Choose by age."""
+    return young if age < 40.0 else middle if age < 60.0 else old
+
+
+@inlined
 def _banded_salary(age: float, level: float, salary: float) -> bool:
     """Is the salary in the band of this age and education (function 4)?"""
-    expected = _by_level(age, level)
-    if age < 40.0:
-        return _within(salary, 25000.0 if expected else 50000.0)
-    if age < 60.0:
-        return _within(salary, 50000.0 if expected else 75000.0)
-    return _within(salary, 50000.0 if expected else 25000.0)
+    if _by_level(age, level):
+        return _within(salary, _at_age(age, 25000.0, 50000.0, 50000.0))
+    return _within(salary, _at_age(age, 50000.0, 75000.0, 25000.0))
 
 
 @inlined
 def _banded_loan(age: float, salary: float, loan: float) -> bool:
     """Is the loan in the band of this age and salary (function 5)?"""
-    expected = _by_age(age, salary)
-    if age < 40.0:
-        return _lent(loan, 100000.0 if expected else 200000.0)
-    if age < 60.0:
-        return _lent(loan, 200000.0 if expected else 300000.0)
-    return _lent(loan, 300000.0 if expected else 100000.0)
+    if _by_age(age, salary):
+        return _lent(loan, _at_age(age, 100000.0, 200000.0, 300000.0))
+    return _lent(loan, _at_age(age, 200000.0, 300000.0, 100000.0))
 
 
 @inlined

@@ -10,11 +10,11 @@ from thalweg.core.protocols import State
 from thalweg.core.schema import Schema
 from thalweg.streams.draw_jit import Floats, Ints, Seeds
 from thalweg.streams.generators.hyperplane_jit import build, fill
-from thalweg.streams.source import JavaGenerator
+from thalweg.streams.source import RNG, Generator, Rng
 
 
 @final
-class Hyperplane(JavaGenerator):
+class Hyperplane(Generator):
     """Class 1 where Σ wᵢxᵢ ≥ ½ Σ wᵢ, features uniform in [0, 1); the first weights change after each record.
 
     References
@@ -35,6 +35,7 @@ class Hyperplane(JavaGenerator):
     reversal: float = number(
         default=0.1, doc="Probability, per weight and record, that it goes the other way from then on.", least=0, most=1
     )
+    rng: Rng = RNG
 
     def _prepare(self) -> None:
         params.whole("drifting", self.drifting, least=0, most=self.features)

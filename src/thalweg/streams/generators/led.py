@@ -8,7 +8,7 @@ from thalweg.core.fields import flag, number, whole
 from thalweg.core.schema import Feature, Schema
 from thalweg.streams.draw_jit import Floats, Ints
 from thalweg.streams.generators.led_jit import fill
-from thalweg.streams.source import JavaGenerator
+from thalweg.streams.source import RNG, Generator, Rng
 
 DIGITS = ("1110111", "0010010", "1011101", "1011011", "0111010", "1101011", "1101111", "1010010", "1111111", "1111011")
 """Which segments are lit: top, upper left, upper right, middle, lower left, lower right, bottom."""
@@ -17,7 +17,7 @@ _SEGMENTS = np.array([[int(lit) for lit in digit] for digit in DIGITS])
 
 
 @final
-class LED(JavaGenerator):
+class LED(Generator):
     """Ten classes, the digits; seven binary features, the segments, each inverted with the probability ``noise``.
 
     With 10 % noise nobody is right more often than 74 % of the time.
@@ -43,6 +43,7 @@ class LED(JavaGenerator):
         least=0,
         most=7,
     )
+    rng: Rng = RNG
 
     def _prepare(self) -> None:
         if self.drifting and not self.irrelevant:

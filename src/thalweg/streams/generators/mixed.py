@@ -9,11 +9,11 @@ from thalweg.core.schema import Feature, Schema
 from thalweg.streams.draw_jit import Floats, Ints
 from thalweg.streams.generators.mixed_jit import fill
 from thalweg.streams.generators.sine_jit import prepare
-from thalweg.streams.source import BalancedGenerator
+from thalweg.streams.source import BALANCE, RNG, Generator, Rng
 
 
 @final
-class Mixed(BalancedGenerator):
+class Mixed(Generator):
     """Class 0 where at least two of these hold: v, w, y < 0.5 + 0.3 sin 3πx; all drawn uniformly.
 
     References
@@ -29,6 +29,8 @@ class Mixed(BalancedGenerator):
     """
 
     function: int = whole(default=1, doc="1, or 2 with the classes exchanged.", least=1, most=2)
+    balance: bool = BALANCE
+    rng: Rng = RNG
 
     _schema = Schema(
         (Feature("v", values=(0, 1)), Feature("w", values=(0, 1)), Feature("x"), Feature("y")), classes=(0, 1)

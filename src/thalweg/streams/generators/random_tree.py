@@ -8,13 +8,13 @@ from thalweg.core.fields import number, whole
 from thalweg.core.schema import Feature, Schema
 from thalweg.streams.draw_jit import Floats, Ints, sown
 from thalweg.streams.generators.random_tree_jit import fill, grow
-from thalweg.streams.source import JavaGenerator
+from thalweg.streams.source import RNG, Generator, Rng
 
 _MOST_NODES = 1 << 22
 
 
 @final
-class RandomTree(JavaGenerator):
+class RandomTree(Generator):
     """Nominal and numeric features, drawn uniformly; the class is that of the leaf they lead to. No noise.
 
     References
@@ -36,6 +36,7 @@ class RandomTree(JavaGenerator):
     first_leaf: int = whole(default=3, doc="The level from which on a node may be a leaf.", least=0)
     leaf_fraction: float = number(default=0.15, doc="The probability that it is one.", least=0, most=1)
     model_seed: int = whole(default=1, doc="Of the tree; ``seed`` is that of the records.", least=0)
+    rng: Rng = RNG
 
     def _prepare(self) -> None:
         if self.nominals + self.numerics == 0:

@@ -10,13 +10,13 @@ from thalweg.core.protocols import State
 from thalweg.core.schema import Schema
 from thalweg.streams.draw_jit import Floats, Ints, Seeds, sown
 from thalweg.streams.generators.rbf_jit import aim, build, fill
-from thalweg.streams.source import JavaGenerator
+from thalweg.streams.source import RNG, Generator, Rng
 
 _MOST = 10_000_000  # numbers in a table
 
 
 @final
-class RandomRBF(JavaGenerator):
+class RandomRBF(Generator):
     """Each record lies in a random direction from a centroid, chosen by weight, and has the centroid's class.
 
     References
@@ -41,6 +41,7 @@ class RandomRBF(JavaGenerator):
     )
     drifting: int | None = whole(default=None, doc="How many centroids move; None: all of them.", least=0)
     model_seed: int = whole(default=1, doc="Of centroids and directions; ``seed`` is that of the records.", least=0)
+    rng: Rng = RNG
 
     def _prepare(self) -> None:
         sizes = {"classes": self.classes, "features": self.features, "centroids": self.centroids * self.features}

@@ -8,11 +8,11 @@ from thalweg.core.fields import flag, whole
 from thalweg.core.schema import Schema
 from thalweg.streams.draw_jit import Floats, Ints
 from thalweg.streams.generators.sine_jit import fill, prepare
-from thalweg.streams.source import BalancedGenerator
+from thalweg.streams.source import BALANCE, RNG, Generator, Rng
 
 
 @final
-class Sine(BalancedGenerator):
+class Sine(Generator):
     """Class 0 below a curve, features uniform in [0, 1): the point's two coordinates, and two that say nothing.
 
     References
@@ -33,6 +33,8 @@ class Sine(BalancedGenerator):
         most=4,
     )
     irrelevant: bool = flag(default=True, doc="Are the two further features there?")
+    balance: bool = BALANCE
+    rng: Rng = RNG
 
     def _prepare(self) -> None:
         self._schema = Schema.numeric(4 if self.irrelevant else 2, classes=(0, 1))

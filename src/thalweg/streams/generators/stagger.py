@@ -6,11 +6,11 @@ from thalweg.core.fields import whole
 from thalweg.core.schema import Feature, Schema
 from thalweg.streams.draw_jit import Floats, Ints
 from thalweg.streams.generators.stagger_jit import fill
-from thalweg.streams.source import BalancedGenerator
+from thalweg.streams.source import BALANCE, RNG, Generator, Rng
 
 
 @final
-class STAGGER(BalancedGenerator):
+class STAGGER(Generator):
     """Class 1 where a rule holds for three nominal features, each drawn uniformly.
 
     References
@@ -30,6 +30,8 @@ class STAGGER(BalancedGenerator):
         least=1,
         most=3,
     )
+    balance: bool = BALANCE
+    rng: Rng = RNG
 
     _schema = Schema(
         (

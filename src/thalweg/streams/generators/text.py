@@ -11,11 +11,11 @@ from thalweg.core.protocols import State
 from thalweg.core.schema import Schema
 from thalweg.streams.draw_jit import Floats, Ints, Seeds
 from thalweg.streams.generators.text_jit import build, fill, fill_sparse, prepare
-from thalweg.streams.source import JavaGenerator
+from thalweg.streams.source import RNG, Generator, Rng
 
 
 @final
-class Text(JavaGenerator):
+class Text(Generator):
     """Messages of about 15 words, feature i is 1 where word i occurs; class 0 where the positive words prevail.
 
     The share of the i-th word goes with i^-1.5, a tenth of the words are positive, a tenth negative. A message with as
@@ -46,6 +46,7 @@ class Text(JavaGenerator):
         doc="Is X a ``scipy.sparse.csr_array`` with the same numbers, for learners that take it? Made without the "
         "dense rows, in a fraction of the memory.",
     )
+    rng: Rng = RNG
 
     def _prepare(self) -> None:
         words = self.words

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thalweg.core.chunk import Chunk
+from thalweg.core.fields import fixed, free
 from thalweg.core.params import whole
 from thalweg.core.protocols import State, Stream
 from thalweg.core.schema import Schema
@@ -21,7 +22,7 @@ from thalweg.streams.nested import (
     prefixed,
     take,
 )
-from thalweg.streams.source import Source
+from thalweg.streams.source import LIMIT, Source
 
 _BLOCK = 1024
 _PATIENCE = 10_000_000
@@ -33,12 +34,18 @@ class Around(Source):
     The other stream is read from where it is. A subclass writes ``_changed``.
     """
 
-    stream: Stream
-    seed: int = 0
-    _begin: State | None = None
+    stream: Stream = free(doc="Read from where it is.", check=is_stream, kw_only=False)
+    limit: int | None = LIMIT
+
+    seed: int = fixed(0)
+    _begin: State | None = fixed(None)
+
+    def _prepare(self) -> None:
+        """Go to the first record, after all else has been checked."""
+        self._surround(self.stream, self._limit)
+        self.restart()
 
     def _surround(self, stream: Stream, limit: int | None) -> None:
-        """Keep the stream, after all other parameters, and go to the first record."""
         is_stream("stream", stream)
         whole("seed", self.seed, least=0)
         self._set_limit(limit)
@@ -104,9 +111,11 @@ class Thinned(Around):
     of the block has been used. A subclass writes ``_pick``.
     """
 
-    def _surround(self, stream: Stream, limit: int | None) -> None:
-        super()._surround(stream, limit)
-        self._classes = known_classes(stream)
+    stream: Stream = free(doc="Knows its classes; read from where it is.", check=is_stream, kw_only=False)
+
+    def _prepare(self) -> None:
+        self._classes = known_classes(self.stream)
+        super()._prepare()
 
     @abstractmethod
     def _pick(self, codes: NDArray[np.int64], given: int, picked: NDArray[np.int64]) -> tuple[int, int]:

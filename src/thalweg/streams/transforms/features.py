@@ -1,12 +1,13 @@
 """Features that change their places, or fail."""
 
-from typing import Any, final
+from collections.abc import Sequence
+from typing import final
 
 import numpy as np
 
+from thalweg.core import fields
 from thalweg.core.chunk import Chunk
-from thalweg.core.params import shown, whole
-from thalweg.core.protocols import Stream
+from thalweg.core.params import shown
 from thalweg.streams.nested import changes, columns_of, is_dense
 from thalweg.streams.transforms.around import Around
 
@@ -14,19 +15,6 @@ from thalweg.streams.transforms.around import Around
 @final
 class FeatureDrift(Around):
     """From one row on, some features are exchanged with others, and some are missing.
-
-    Parameters
-    ----------
-    stream : Stream
-        Read from where it is.
-    position : int
-        How many rows come before the change.
-    swap : object
-        Pairs of features, by name or position, that change places; the two of a pair must be of the same kind.
-    drop : object
-        Features that are NaN from then on.
-    limit : int | None
-        Rows, None: until the stream ends.
 
     Examples
     --------
@@ -36,19 +24,16 @@ class FeatureDrift(Around):
     (True, True)
     """
 
-    def __init__(
-        self,
-        stream: Stream,
-        position: int,
-        *,
-        swap: Any = (),
-        drop: Any = (),
-        limit: int | None = None,
-    ) -> None:
-        self._surround(stream, limit)
-        is_dense("stream", stream)
-        whole("position", position, least=0)
-        schema = stream.schema
+    position: int = fields.whole(doc="How many rows come before the change.", least=0, kw_only=False)
+    swap: Sequence[tuple[str | int, str | int]] = fields.free(
+        default=(),
+        doc="Pairs of features, by name or position, that change places; the two of a pair must be of the same kind.",
+    )
+    drop: Sequence[str | int] = fields.free(default=(), doc="Features that are NaN from then on.")
+
+    def _prepare(self) -> None:
+        is_dense("stream", self.stream)
+        schema, swap = self.stream.schema, self.swap
         if not isinstance(swap, (tuple, list)):
             raise TypeError(f"swap must be pairs of features, got {shown(swap)}")
         order = np.arange(schema.n_features)
@@ -60,11 +45,10 @@ class FeatureDrift(Around):
             if a.values != b.values:
                 raise ValueError(f"swap must be pairs of features with the same values, got {a.name!r} and {b.name!r}")
             order[columns] = order[columns[::-1]]
-        self._order, self._lost = order, columns_of("drop", schema, drop)
+        self._order, self._lost = order, columns_of("drop", schema, self.drop)
         if not self._lost and (order == np.arange(len(order))).all():
             raise ValueError("swap or drop must name features, so that there is a change")
-        self.position, self.swap, self.drop = position, swap, drop
-        self.restart()
+        super()._prepare()
 
     def _changes(self) -> dict[int, float]:
         return changes(self.stream) | {int(self.position): 1}

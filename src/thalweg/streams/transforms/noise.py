@@ -1,13 +1,15 @@
 """What goes wrong with data: wrong labels, missing values, labels that come late."""
 
-from typing import Any, final
+from collections.abc import Sequence
+from typing import final
 
 import numpy as np
 
 from thalweg.core.chunk import Chunk
-from thalweg.core.params import number
+from thalweg.core.fields import free, number
 from thalweg.core.protocols import Stream
-from thalweg.streams.nested import codes_of, columns_of, is_dense, known_classes
+from thalweg.streams.nested import codes_of, columns_of, is_dense, is_stream, known_classes
+from thalweg.streams.source import SEED
 from thalweg.streams.transforms.around import Around
 from thalweg.streams.transforms.changes_jit import flip, lose, scatter
 
@@ -15,17 +17,6 @@ from thalweg.streams.transforms.changes_jit import flip, lose, scatter
 @final
 class LabelNoise(Around):
     """With the probability ``noise`` a label is another class, each of the others equally likely.
-
-    Parameters
-    ----------
-    stream : Stream
-        Knows its classes, two or more; read from where it is.
-    noise : float
-        Share of the labels that are replaced by another class.
-    seed : int
-        Random seed.
-    limit : int | None
-        Rows, None: until the stream ends.
 
     Examples
     --------
@@ -35,15 +26,17 @@ class LabelNoise(Around):
     True
     """
 
-    def __init__(self, stream: Stream, noise: float = 0.1, *, seed: int = 1, limit: int | None = None) -> None:
-        self.seed = seed
-        self._surround(stream, limit)
-        self._classes = known_classes(stream)
+    stream: Stream = free(doc="Knows its classes, two or more; read from where it is.", check=is_stream, kw_only=False)
+    noise: float = number(
+        default=0.1, doc="Share of the labels that are replaced by another class.", least=0, most=1, kw_only=False
+    )
+    seed: int = SEED
+
+    def _prepare(self) -> None:
+        self._classes = known_classes(self.stream)
         if len(self._classes) < 2:
             raise ValueError(f"stream must have at least two classes, got {self._classes!r}")
-        number("noise", noise, least=0, most=1)
-        self.noise = noise
-        self.restart()
+        super()._prepare()
 
     def _changed(self, chunk: Chunk) -> Chunk:
         codes = codes_of(chunk.y, self._classes)
@@ -56,38 +49,26 @@ class LabelNoise(Around):
 class MissingValues(Around):
     """Each value is missing, NaN, with the probability ``share``.
 
-    Parameters
-    ----------
-    stream : Stream
-        Read from where it is.
-    share : float
-        Probability that a value is missing.
-    features : object
-        In which of them, by name or position; None: in all.
-    seed : int
-        Random seed.
-    limit : int | None
-        Rows, None: until the stream ends.
-
     Examples
     --------
     >>> from thalweg import SEA
-    >>> X = MissingValues(SEA(), 0.3, features=(1,)).take(10_000).X
+    >>> X = MissingValues(SEA(), 0.3, columns=(1,)).take(10_000).X
     >>> [round(float(v), 1) for v in np.isnan(X).mean(axis=0)]
     [0.0, 0.3, 0.0]
     """
 
-    def __init__(
-        self, stream: Stream, share: float = 0.1, *, features: Any = None, seed: int = 1, limit: int | None = None
-    ) -> None:
-        self.seed = seed
-        self._surround(stream, limit)
-        is_dense("stream", stream)
-        number("share", share, least=0, most=1)
-        every = range(stream.schema.n_features)
-        self._columns = np.array(every if features is None else columns_of("features", stream.schema, features), int)
-        self.share, self.features = share, features
-        self.restart()
+    share: float = number(default=0.1, doc="Probability that a value is missing.", least=0, most=1, kw_only=False)
+    columns: Sequence[str | int] | str | int | None = free(
+        default=None, doc="In which features, by name or position; None: in all.", old="features"
+    )
+    seed: int = SEED
+
+    def _prepare(self) -> None:
+        is_dense("stream", self.stream)
+        schema = self.stream.schema
+        every = range(schema.n_features)
+        self._columns = np.array(every if self.columns is None else columns_of("columns", schema, self.columns), int)
+        super()._prepare()
 
     def _changed(self, chunk: Chunk) -> Chunk:
         X = chunk.X.copy()
@@ -101,19 +82,6 @@ class DelayedLabels(Around):
 
     The time of a record is what the stream says, or its row number where it says nothing.
 
-    Parameters
-    ----------
-    stream : Stream
-        Read from where it is.
-    delay : float
-        How much later, in the units of time.
-    jitter : float
-        Up to so much more, drawn uniformly for each record.
-    seed : int
-        Random seed.
-    limit : int | None
-        Rows, None: until the stream ends.
-
     Examples
     --------
     >>> from thalweg import SEA
@@ -122,15 +90,9 @@ class DelayedLabels(Around):
     ([0.0, 1.0, 2.0], [500.0, 501.0, 502.0])
     """
 
-    def __init__(
-        self, stream: Stream, delay: float, *, jitter: float = 0.0, seed: int = 1, limit: int | None = None
-    ) -> None:
-        self.seed = seed
-        self._surround(stream, limit)
-        number("delay", delay, least=0)
-        number("jitter", jitter, least=0)
-        self.delay, self.jitter = delay, jitter
-        self.restart()
+    delay: float = number(doc="How much later, in the units of time.", least=0, kw_only=False)
+    jitter: float = number(default=0.0, doc="Up to so much more, drawn uniformly for each record.", least=0)
+    seed: int = SEED
 
     def _changed(self, chunk: Chunk) -> Chunk:
         rows = np.arange(self._given, self._given + len(chunk), dtype=np.float64)

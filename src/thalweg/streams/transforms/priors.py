@@ -6,9 +6,12 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from thalweg.core.params import number, shown, whole
-from thalweg.core.protocols import State, Stream
+from thalweg.core import fields
+from thalweg.core.params import number, shown
+from thalweg.core.protocols import State
 from thalweg.core.schema import Value
+from thalweg.streams.nested import known_classes
+from thalweg.streams.source import SEED
 from thalweg.streams.transforms.around import Thinned
 from thalweg.streams.transforms.changes_jit import draw, keep
 
@@ -20,19 +23,6 @@ class PriorDrift(Thinned):
     The class of each record is drawn from the wanted shares, then the stream is read up to its next record of that
     class; those before it are dropped.
 
-    Parameters
-    ----------
-    stream : Stream
-        Knows its classes; read from where it is.
-    before, after : Sequence[float]
-        The wanted share of each class, in the order of the schema; they need not add up to 1.
-    position, width
-        The change, along the sigmoid of ``DriftStream``.
-    seed : int
-        Random seed.
-    limit : int | None
-        Rows, None: until the stream ends.
-
     Examples
     --------
     >>> from thalweg import SEA
@@ -41,25 +31,21 @@ class PriorDrift(Thinned):
     (True, True)
     """
 
-    def __init__(
-        self,
-        stream: Stream,
-        before: Sequence[float],
-        after: Sequence[float],
-        position: int,
-        width: float = 1,
-        *,
-        seed: int = 1,
-        limit: int | None = None,
-    ) -> None:
-        self.seed = seed
-        self._surround(stream, limit)
-        self._before, self._after = (_shares(n, v, self._classes) for n, v in (("before", before), ("after", after)))
-        self._before, self._after = self._before / self._before.sum(), self._after / self._after.sum()
-        whole("position", position, least=0)
-        number("width", width, least=1)
-        self.before, self.after, self.position, self.width = before, after, position, width
-        self.restart()
+    before: Sequence[float] = fields.free(
+        doc="The wanted share of each class, in the order of the schema; they need not add up to 1.", kw_only=False
+    )
+    after: Sequence[float] = fields.free(doc="The wanted shares after the change.", kw_only=False)
+    position: int = fields.whole(
+        doc="The middle of the change, along the sigmoid of ``DriftStream``.", least=0, kw_only=False
+    )
+    width: float = fields.number(default=1, doc="How long the change takes; 1: abrupt.", least=1, kw_only=False)
+    seed: int = SEED
+
+    def _prepare(self) -> None:
+        classes = known_classes(self.stream)
+        before, after = _shares("before", self.before, classes), _shares("after", self.after, classes)
+        self._before, self._after = before / before.sum(), after / after.sum()
+        super()._prepare()
 
     def _changes(self) -> dict[int, float]:
         return {int(self.position): self.width}
@@ -84,17 +70,6 @@ class PriorDrift(Thinned):
 class Imbalance(Thinned):
     """Of each class only a share of the records, chosen at random; the rest are dropped.
 
-    Parameters
-    ----------
-    stream : Stream
-        Knows its classes; read from where it is.
-    keep : Sequence[float]
-        The share of the records of each class that are kept, in the order of the schema.
-    seed : int
-        Random seed.
-    limit : int | None
-        Rows, None: until the stream ends.
-
     Examples
     --------
     >>> from thalweg import SEA
@@ -103,14 +78,16 @@ class Imbalance(Thinned):
     True
     """
 
-    def __init__(self, stream: Stream, keep: Sequence[float], *, seed: int = 1, limit: int | None = None) -> None:
-        self.seed = seed
-        self._surround(stream, limit)
-        self._shares = _shares("keep", keep, self._classes)
+    keep: Sequence[float] = fields.free(
+        doc="The share of the records of each class that are kept, in the order of the schema.", kw_only=False
+    )
+    seed: int = SEED
+
+    def _prepare(self) -> None:
+        self._shares = _shares("keep", self.keep, known_classes(self.stream))
         if self._shares.max() > 1.0:
-            raise ValueError(f"keep must lie in [0, 1], got {shown(keep)}")
-        self.keep = keep
-        self.restart()
+            raise ValueError(f"keep must lie in [0, 1], got {shown(self.keep)}")
+        super()._prepare()
 
     def _pick(self, codes: NDArray[np.int64], given: int, picked: NDArray[np.int64]) -> tuple[int, int]:
         return keep(self._random, self._shares, codes, picked)

@@ -2,48 +2,34 @@
 
 import os
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import Any, final
 
+from thalweg.core.fields import again, fixed, free
+from thalweg.core.params import shown
 from thalweg.core.schema import Schema
-from thalweg.streams.files.blocks import Block, Mark, check_path
-from thalweg.streams.files.columns import Columns
+from thalweg.streams.files.blocks import Block, Mark
+from thalweg.streams.files.column_stream import ColumnStream
 from thalweg.streams.files.csv import csv_jit as jit
 from thalweg.streams.files.csv.csv_rows import MISSING, delimiter_of, read_header
-from thalweg.streams.files.text import TRUE_FALSE, Buffer, LabelWords, TextTable, arrow_type, kind_of, open_bytes
-from thalweg.streams.files.text_table import TableStream
+from thalweg.streams.files.text import TRUE_FALSE, Buffer, TextTable, arrow_type, kind_of, open_bytes
+from thalweg.streams.files.text_table import WordTable
+
+
+def _check_delimiter(name: str, value: Any) -> None:
+    if not (isinstance(value, str) and len(value) == 1 and value.isascii() and value not in '\n\r"\0'):
+        raise ValueError(f"{name} must be one character, got {value!r}")
+
+
+def _check_words(name: str, value: Any) -> None:
+    if not isinstance(value, (list, tuple)) or not all(isinstance(word, str) for word in value):
+        raise TypeError(f"{name} must be a list of texts, got {shown(value)}")
 
 
 @final
-class CSVStream(TableStream):
+class CSVStream(ColumnStream):
     r"""The records of a text file with a header, in order, in constant memory; .gz, .bz2, .zst are unpacked on the way.
 
-    Parameters
-    ----------
-    path : str | os.PathLike[str]
-        The file; "-": standard input, which can be read once and has no position.
-    target : str
-        The column with the labels.
-    time, label_time : str | None
-        Columns that say when a record, or its label, was seen; numbers are seconds.
-    drop : Sequence[str]
-        Columns to leave out.
-    nominal : Sequence[str]
-        Columns to be read as text though they look like numbers (the target may be one).
-    delimiter : str | None
-        None: a tab for .tsv, else a comma.
-    missing : Sequence[str]
-        What stands for a missing value; in quotes it is a text.
-    schema : Schema | None
-        Features that are known beforehand, such as those of the stream a learner has seen; else types are inferred
-        from the first megabyte: a column with text is nominal, and new values join as they appear.
-    on_bad_row : str
-        What to do with a later record that breaks the schema: "raise", "skip" (and count, see ``skipped``), or
-        "quarantine": write it with the reason to the file ``quarantine``, a .csv or .jsonl.
-    quarantine : str | PathLike[str] | None
-        The file for bad rows, with on_bad_row="quarantine".
-    limit : int | None
-        Rows.
+    Types are inferred from the first megabyte.
 
     Examples
     --------
@@ -56,57 +42,55 @@ class CSVStream(TableStream):
     ([[0.0, 21.0], [1.0, nan], [0.0, 9.0]], ['yes', 'no', 'no'], ('clear', 'rain'))
     """
 
-    def __init__(
-        self,
-        path: str | os.PathLike[str],
-        target: str = "class",
-        *,
-        time: str | None = None,
-        label_time: str | None = None,
-        drop: Sequence[str] = (),
-        nominal: Sequence[str] = (),
-        delimiter: str | None = None,
-        missing: Sequence[str] = MISSING,
-        schema: Schema | None = None,
-        on_bad_row: str = "raise",
-        quarantine: str | os.PathLike[str] | None = None,
-        limit: int | None = None,
-    ) -> None:
-        self.path = "-" if path == "-" else check_path(path)
-        if delimiter is not None and not (
-            isinstance(delimiter, str) and len(delimiter) == 1 and delimiter.isascii() and delimiter not in '\n\r"\0'
-        ):
-            raise ValueError(f"delimiter must be one character, got {delimiter!r}")
-        if not isinstance(missing, (list, tuple)) or not all(isinstance(m, str) for m in missing):
-            raise TypeError(f"missing must be a list of texts, got {missing!r:.80}")
-        self._set_limit(limit)
-        self.target, self.time, self.label_time = target, time, label_time
-        self.drop, self.nominal, self.delimiter, self.missing = drop, nominal, delimiter, missing
-        self._name = self.name = "standard input" if self.path == "-" else Path(self.path).name
-        self._given_schema = schema
-        self._input: tuple[Any, ...] | None = None
-        self._delimiter = delimiter or delimiter_of(self._name)
-        with open_bytes(self.path) as file:
+    path: str | os.PathLike[str] = again(
+        doc='The file; "-": standard input, which can be read once and has no position.', kw_only=False
+    )
+    delimiter: str | None = free(default=None, doc="None: a tab for .tsv, else a comma.", check=_check_delimiter)
+    missing_words: Sequence[str] = free(
+        default=MISSING,
+        doc="What stands for a missing value; in quotes it is a text.",
+        check=_check_words,
+        old="missing",
+    )
+
+    _pipes = fixed(True)
+
+    @property
+    def schema(self) -> Schema:
+        """The features. Nominal ones have at least the values of the records read so far."""
+        return self._rows.schema
+
+    def _set_schema(self, schema: Schema) -> None:
+        self._rows.learn(schema)
+
+    def _look(self) -> None:
+        self._delimiter = self.delimiter or delimiter_of(self._name)
+        with open_bytes(self._file) as file:
             kinds = self._infer(Buffer(file, self._name))
-        types = {name: arrow_type(kind) for name, kind in kinds.items()}
-        uses: dict[str, Any] = {n: getattr(self, n) for n in ("target", "time", "label_time", "drop", "nominal")}
-        self._columns = Columns(self._name, types, schema=schema, **uses)
-        self._schema = self._columns.schema
-        self._lay_out(kinds)
-        self._begin(on_bad_row, quarantine)
+        columns = self._columns_of({name: arrow_type(kind) for name, kind in kinds.items()}, self._given_schema)
+        self._rows = WordTable(
+            self._name,
+            kinds,
+            columns.schema,
+            target=self.target,
+            label_kind="text" if columns.text_target else kinds[self.target],
+            clocks=(self.time, self.label_time),
+            delimiter=self._delimiter,
+            marks=self._marks,
+        )
 
     # -- the first block ----------------------------------------------------------------------------------------------
 
     def _infer(self, buffer: Buffer) -> dict[str, str]:
         """Read the header, and infer from the first block what each column holds."""
         self._header, start, line = read_header(buffer, self._delimiter)
-        self._marks = tuple(dict.fromkeys(m for m in self.missing if m))
+        self._marks = tuple(dict.fromkeys(m for m in self.missing_words if m))
         self._first = (0, 0, start, line)
         while (few := self._kinds_of_few(buffer, start)) is None:
             buffer.fill(0)
         kinds = few
-        if self.path == "-":
-            self._input = (buffer,)
+        if self._file == "-":
+            self._input = buffer
         while True:  # what the first few say holds for the whole block, or gives way to text
             table = self._trial(kinds)
             wrong = {b.column for *_, bad, _ in table.parse(buffer, start, self._first[3]) for b in bad} - {-1}
@@ -154,53 +138,6 @@ class CSVStream(TableStream):
         table.learn({c: TRUE_FALSE for c in range(n) if kinds[c] == "boolean"})
         return table
 
-    def _lay_out(self, kinds: dict[str, str]) -> None:
-        """Give every column its place."""
-        n = len(self._header)
-        kind, place, rule = [jit.SKIP] * n, [0] * n, [jit.OPEN] * n
-        self._booleans: list[int] = []
-        column = {name: c for c, name in enumerate(self._header)}
-        for f, feature in enumerate(self._columns.schema.features):
-            c = column[feature.name]
-            place[c] = f
-            if feature.nominal:
-                kind[c], rule[c] = jit.WORD, jit.OPEN if feature.open else jit.CLOSED
-            elif kinds[feature.name] == "boolean":
-                kind[c], rule[c] = jit.WORD, jit.CLOSED
-                self._booleans.append(c)
-            else:
-                kind[c] = jit.NUMBER
-        c = column[self.target]
-        kind[c], place[c] = jit.WORD, -1
-        held = "text" if self._columns.text_target else kinds[self.target]
-        rule[c] = {"whole": jit.WHOLE, "number": jit.REAL, "boolean": jit.CLOSED}.get(held, jit.OPEN)
-        self._labels, self._label_column, self._label_kind = LabelWords(held), c, held
-        self._times: list[int | None] = [None, None]
-        for k, name in enumerate((self.time, self.label_time)):
-            if name is None:
-                continue
-            if kinds[name] in ("text", "boolean"):
-                raise TypeError(f"column {name!r} must hold numbers, dates or times, got {kinds[name]}")
-            c = column[name]
-            if place[c] < -1:  # one column for both
-                self._times[k] = -1 - place[c]
-                continue
-            kind[c], place[c] = jit.STAMP if kinds[name] in ("date", "time") else jit.NUMBER, -2 - k
-            self._times[k] = 1 + k
-        marks = self._marks
-        self._table = TextTable(self._name, self._header, kind, place, rule, delimiter=self._delimiter, marks=marks)
-        self._feature_of = {column[f.name]: i for i, f in enumerate(self._columns.schema.features) if f.nominal}
-
     def _blocks_from(self, mark: Mark) -> Iterator[Block]:
-        if self.path == "-":
-            yield from self._from_input(mark)
-            return
-        with open_bytes(self.path) as file:
-            yield from self._parsed(Buffer(file, self._name, mark[2]), mark)
-
-    def _from_input(self, mark: Mark) -> Iterator[Block]:
-        if self._input is None or mark != self._first:
-            raise ValueError("standard input can be read once: it cannot go back, nor be restored")
-        (buffer,) = self._input
-        self._input = None
-        yield from self._parsed(buffer, mark, mark[2])
+        with self._opened(mark) as (buffer, used):
+            yield from self._rows.blocks(buffer, mark, used)
