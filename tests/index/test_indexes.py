@@ -312,3 +312,14 @@ def test_counting_until_there_is_enough(make):
         assert (part[over, 1] < whole[over, 1]).any()
     with pytest.raises(ValueError, match="c must"):
         index.scores_until(X, 2, 0.5)
+
+
+def test_tables_that_cannot_be_written_to_answer_too():
+    index = make_index("bitmap", [box([(0.0, 1.0)], [0.0, 1.0]), box([(0.5, 2.0)], [1.0, 0.0])])
+    state = index.state()
+    for table in state.values():
+        table.flags.writeable = False
+    again = BitmapIndex()
+    again.restore(state, copy=False)
+    X = [[0.25], [0.75], [1.5], [3.0]]
+    assert np.array_equal(again.scores(X), index.scores(X))

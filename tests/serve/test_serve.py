@@ -47,6 +47,7 @@ def test_versions_on_both_sides(tmp_path):
     assert np.array_equal(predictor.predict(ASKED), trainer.learner.predict(ASKED))
     assert predictor.predict_one(ASKED[0]) == trainer.learner.predict_one(ASKED[0])
     assert predictor.predict_proba_one(ASKED[0]) == trainer.learner.predict_proba_one(ASKED[0])
+    assert predictor.schema == trainer.learner.schema
 
 
 def test_who_asks_at_once_gets_the_newest(tmp_path):

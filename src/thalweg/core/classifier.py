@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thalweg.core import door
+from thalweg.core.answering import Answering
 from thalweg.core.estimator import Estimator
 from thalweg.core.fields import fixed
 from thalweg.core.labels import Labels, sequence
@@ -50,7 +51,7 @@ class Task(NamedTuple):
     events: Ints
 
 
-class Classifier(Estimator):
+class Classifier(Answering, Estimator):
     """Learns a stream of labelled records, and predicts each before its label is used.
 
     Threads: any number may predict at once with one learner; one that learns needs it for itself. ``copy`` gives a
@@ -142,20 +143,18 @@ class Classifier(Estimator):
         self._carry_out(X, y, sample_weight, predict=False, classes=classes)
         return self
 
-    def predict_proba(self, X: Any) -> Floats:
-        """Give each row's probability of each class in ``classes_``. Changes nothing."""
-        X, _ = self._rows(X, learning=False)
-        n = X.shape[0]
-        out = np.zeros((n, len(self._labels)))
+    def _proba(self, x: Any, one: bool) -> tuple[Floats, Labels]:
+        X, _ = self._one_row(x, learning=False) if one else self._rows(x, learning=False)
+        out = np.zeros((X.shape[0], len(self._labels)))
         if self._started:
-            self._play(X, _NO_CODES, _NO_WEIGHTS, np.arange(n), out, out.shape[1])
+            events = _PREDICT_ONE if one else np.arange(X.shape[0])
+            self._play(X, _NO_CODES, _NO_WEIGHTS, events, out, out.shape[1])
         elif len(self._labels):
             out += 1.0 / len(self._labels)
-        return out
+        return out, self._labels
 
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Give each row's most probable label (the first in ``classes_`` among equals; None before any label)."""
-        return self._name(self.predict_proba(X))
+    def _known(self) -> tuple[Labels, Schema | None]:
+        return self._labels, self._schema
 
     def test_then_train(self, X: Any, y: Any, sample_weight: Any = None) -> Floats:
         """Predict each row before learning it; the same, bit for bit, as the two verbs row by row.
@@ -190,15 +189,6 @@ class Classifier(Estimator):
             self._play(X, _CODE[code] if code < 256 else np.array([code]), w, _LEARN_ONE, out, known)
         return self
 
-    def predict_proba_one(self, x: Any) -> dict[Hashable, float]:
-        """Give the probability of each class known so far. Changes nothing."""
-        return dict(zip(self._labels.values, self._proba_one(x).tolist(), strict=True))
-
-    def predict_one(self, x: Any) -> Any:
-        """Give the most probable label; None before any label is known. Changes nothing."""
-        proba = self._proba_one(x)
-        return self._labels.values[int(proba.argmax())] if proba.size else None
-
     def _one_row(self, x: Any, *, learning: bool) -> tuple[Any, Schema]:
         return door.one_row(
             x, self._schema, missing=self.missing == "native", learning=learning, sparse=self.sparse,
@@ -211,26 +201,7 @@ class Classifier(Estimator):
             evolving=self.evolving,
         )  # fmt: skip
 
-    def _proba_one(self, x: Any) -> Floats:
-        X, _ = self._one_row(x, learning=False)
-        out = np.zeros((1, len(self._labels)))
-        if self._started:
-            self._play(X, _NO_CODES, _NO_WEIGHTS, _PREDICT_ONE, out, out.shape[1])
-        elif len(self._labels):
-            out += 1.0 / len(self._labels)
-        return out.reshape(-1)
-
     # -- what it knows ------------------------------------------------------------------------------------------------
-
-    @property
-    def classes_(self) -> NDArray[Any]:
-        """The labels seen so far, in the order of the columns of ``predict_proba``."""
-        return self._labels.to_array()
-
-    @property
-    def schema(self) -> Schema | None:
-        """The features, once the first chunk or a declaration has fixed them."""
-        return self._schema
 
     @property
     def started(self) -> bool:
@@ -413,11 +384,6 @@ class Classifier(Estimator):
         elif schema is not self._schema:
             self._extend(schema)
         self._schema = schema
-
-    def _name(self, proba: Floats) -> NDArray[Any]:
-        if proba.shape[1] == 0:
-            return np.full(len(proba), None, dtype=object)
-        return np.asarray(self.classes_[proba.argmax(axis=1)])
 
 
 def _order(events: Any, n: int) -> Ints:

@@ -1,9 +1,8 @@
-"""How the leaves of a living tree answer is written down; the tables are in frozen_leaf_jit.py."""
+"""How the leaves of a living tree answer is written down, as frozen_leaf_jit.py reads it."""
 
 import math
 
-from thalweg.frozen.frozen_leaf_jit import CELLS, CLASSES, LISTS, NOMINALS, SEEN, scale_of
-from thalweg.index.trees_jit import Whole
+from thalweg.frozen.frozen_leaf_jit import CELLS, CLASSES, LISTS, NOMINALS, SEEN, Leaves, scale_of
 from thalweg.jit.compile import compiled, inlined
 from thalweg.pool.leaf_jit import (
     C_INV,
@@ -16,33 +15,32 @@ from thalweg.pool.leaf_jit import (
     S_BAYES_RIGHT,
     S_MAJORITY_RIGHT,
     S_NUMBERS,
-    Floats,
     Ints,
-    Watched,
     lanes_of,
 )
-from thalweg.pool.pool_jit import ADAPTIVE, BAYES, R_BAYES_FROM, R_LEAF, Nodes, left_of
+from thalweg.pool.pool_jit import ADAPTIVE, BAYES, R_BAYES_FROM, R_LEAF, Tables, Trees, left_of
 
 
 @inlined
-def answers_by_bayes(nodes: Nodes, tally: Floats, stats: Floats, rules: Floats, i: int) -> bool:
+def answers_by_bayes(p: Trees, i: int) -> bool:
     """Does leaf i of a pool answer by naive Bayes?"""
-    slot, kind = left_of(nodes, i), rules[R_LEAF]
+    slot, kind = left_of(p.nodes, i), p.rules[R_LEAF]
     return slot >= 0 and (
-        (kind == ADAPTIVE and stats[slot, S_MAJORITY_RIGHT] <= stats[slot, S_BAYES_RIGHT])
-        or (kind == BAYES and tally[i, 0] >= rules[R_BAYES_FROM])
+        (kind == ADAPTIVE and p.stats[slot, S_MAJORITY_RIGHT] <= p.stats[slot, S_BAYES_RIGHT])
+        or (kind == BAYES and p.tally[i, 0] >= p.rules[R_BAYES_FROM])
     )
 
 
 @compiled
-def freeze(nodes: Nodes, tally: Floats, stats: Floats, watched: Watched, layout: Ints, rules: Floats, origin: Ints,
-           weight: float, sides: Ints, write: bool, leaves: Whole, plain: Floats, cells: Floats, lists: Whole,
-           cell: int, item: int) -> tuple[int, int]:  # fmt: skip
-    """Write down how the leaves of one tree answer, cells and lists from where they begin; give where they end.
+def freeze(pool: Tables, origin: Ints, weight: float, sides: Ints, write: bool, tables: Leaves) -> tuple[int, int]:
+    """Write down how the leaves of one tree answer; give how many cells and items that takes.
 
-    write: False only counts. origin: each leaf's node in the pool, and its parent. sides: as in the table above.
+    write: False only counts. origin: each leaf's node in the pool, and its parent. sides: as in frozen_jit.py.
     """
-    classes = tally.shape[1] - 1
+    p = Trees(*pool)
+    tally, stats, watched, layout = p.tally, p.stats, p.watched, p.layout
+    leaves, plain, cells, lists = tables
+    classes, cell, item = tally.shape[1] - 1, 0, 0
     for j in range(len(origin)):
         i, parent = origin[j, 0], origin[j, 1]
         if write:
@@ -55,7 +53,7 @@ def freeze(nodes: Nodes, tally: Floats, stats: Floats, watched: Watched, layout:
             for c in range(plain.shape[1]):
                 side = sides[c]
                 plain[j, c] = tally[source, 1 + side] * scale_of(weight, total) if total > 0.0 and side >= 0 else 0.0
-        if not answers_by_bayes(nodes, tally, stats, rules, i):
+        if not answers_by_bayes(p, i):
             continue
         present = 0
         for c in range(classes):
@@ -70,7 +68,7 @@ def freeze(nodes: Nodes, tally: Floats, stats: Floats, watched: Watched, layout:
                     lists[item + q], cells[cell + q] = c, tally[i, 1 + c]
                     q += 1
         item, cell = item + present, cell + present
-        slot = left_of(nodes, i)
+        slot = left_of(p.nodes, i)
         numbers = int(stats[slot, S_NUMBERS])
         seen = 0
         for k in range(numbers):

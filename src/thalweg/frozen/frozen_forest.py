@@ -1,13 +1,14 @@
 """A forest as it is at one moment: it learns no more, and answers faster."""
 
-from abc import ABC, abstractmethod
-from collections.abc import Hashable, Mapping, Sequence
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from thalweg.core import door, params
+from thalweg.core.answering import Answering
 from thalweg.core.fields import Parametrised
 from thalweg.core.labels import Labels
 from thalweg.core.protocols import State
@@ -20,14 +21,15 @@ from thalweg.index import trees_jit
 from thalweg.index.batch import height, rooms
 from thalweg.index.rules import Floats, Ints
 from thalweg.index.sources import trees_of
+from thalweg.jit.compile import plain
 from thalweg.pool.tree import Tree as LoneTree
 
 Tree = tuple[Any, int, float, Ints]
 """A pool, the root of a tree in it, its weight (-1: it is alone), and which vote is for each class (-1: none)."""
 
 
-class Frozen(Parametrised, ABC):
-    """What predictors share that learn no more: labels, features and verbs."""
+class Frozen(Answering, Parametrised):
+    """What predictors share that learn no more: labels, features and state."""
 
     mappable: ClassVar[bool] = True
     """Can its tables stand on a file?"""
@@ -44,45 +46,17 @@ class Frozen(Parametrised, ABC):
     def _answer(self, X: Floats) -> Floats:
         """Give the probabilities of rows that have passed the door."""
 
-    def _winner(self, X: Floats) -> Ints:
-        """Give the number of the most probable class of rows that have passed the door."""
-        return np.asarray(self._answer(X).argmax(axis=1))
+    def _proba(self, x: Any, one: bool) -> tuple[Floats, Labels]:
+        return self._answer(self._rows(x, one)), self._labels
 
-    def predict_proba(self, X: Any) -> Floats:
-        """Give each row's probability of each class in ``classes_``, as the living forest did."""
-        X, _ = door.rows(X, self._known_schema, missing=True, learning=False)
-        return self._answer(X)
+    def _known(self) -> tuple[Labels, Schema | None]:
+        return self._labels, self._schema
 
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Give each row's most probable label (the first in ``classes_`` among equals)."""
-        X, _ = door.rows(X, self._known_schema, missing=True, learning=False)
-        return np.asarray(self.classes_[self._winner(X)])
-
-    def predict_proba_one(self, x: Any) -> dict[Hashable, float]:
-        """Give the probability of each class for one record: a dict by feature name, or a row."""
-        X, _ = door.one_row(x, self._known_schema, missing=True, learning=False)
-        return dict(zip(self._labels.values, self._answer(X)[0].tolist(), strict=True))
-
-    def predict_one(self, x: Any) -> Any:
-        """Give the most probable label of one record."""
-        X, _ = door.one_row(x, self._known_schema, missing=True, learning=False)
-        return self._labels.values[int(self._winner(X)[0])]
-
-    @property
-    def classes_(self) -> NDArray[Any]:
-        """The labels, in the order of the columns of ``predict_proba``."""
-        return self._labels.to_array()
-
-    @property
-    def schema(self) -> Schema | None:
-        """The features."""
-        return self._schema
-
-    @property
-    def _known_schema(self) -> Schema:
+    def _rows(self, x: Any, one: bool) -> Any:
         if self._schema is None:
             raise ValueError(f"{type(self).__name__} is empty: compile a forest, or restore one")
-        return self._schema
+        enter = door.one_row if one else door.rows
+        return enter(x, self._schema, missing=True, learning=False)[0]
 
     @property
     def nbytes(self) -> int:
@@ -143,17 +117,7 @@ class FrozenForest(Frozen):
     True
     """
 
-    TABLES: ClassVar[tuple[str, ...]] = (
-        "packed",
-        "leaf",
-        "trees",
-        "weight",
-        "sides",
-        "leaves",
-        "plain",
-        "cells",
-        "lists",
-    )
+    TABLES: ClassVar[tuple[str, ...]] = (*jit.Forest._fields, *leaf_jit.Leaves._fields)
 
     def _prepare(self) -> None:
         super()._prepare()
@@ -168,28 +132,29 @@ class FrozenForest(Frozen):
         return self
 
     def _take(self, tables: State) -> None:
-        self._tables = tuple(tables[name] for name in self.TABLES)
+        self._tables = {name: tables[name] for name in self.TABLES}
+        self._forest = plain(jit.Forest(*(tables[name] for name in jit.Forest._fields)))
+        self._leaves = plain(leaf_jit.Leaves(*(tables[name] for name in leaf_jit.Leaves._fields)))
         self._height = height(tables["packed"], tables["trees"][:, jit.ROOT])
 
     def _answer(self, X: Floats) -> Floats:
         classes = len(self._labels)
         out = np.empty((len(X), classes))
         if len(self):
-            work = rooms(X, self._height, len(self))
-            part, logs = np.empty((classes, work[0].shape[1])), np.empty(max(2, classes))
-            routine: Any = jit.answer
-            routine(*self._tables, X, out, part, logs, *work)
+            groups = rooms(X, self._height, len(self))
+            part, logs = np.empty((classes, groups.turned.shape[1])), np.empty(2 + classes)
+            jit.answer(self._forest, self._leaves, X, out, plain(groups), part, logs)
         else:
             out[:] = 1.0 / max(1, classes)
         return out
 
     def __len__(self) -> int:
         """Trees."""
-        return len(self._tables[2])
+        return len(self._tables["trees"])
 
     def tables(self) -> State:
         """All tables, not copied: what another process needs to answer."""
-        return dict(zip(self.TABLES, self._tables, strict=True))
+        return dict(self._tables)
 
     def _adopt(self, state: Mapping[str, NDArray[Any]], labels: Labels, schema: Schema | None) -> None:
         tables = {name: state[name] for name in self.TABLES}
@@ -224,20 +189,21 @@ def freeze(model: Any) -> FrozenForest:
 
 
 def _no_trees(classes: int) -> State:
+    packed, leaf = np.zeros(0, dtype=trees_jit.PACKED), np.zeros(0, dtype=np.uint32)
+    trees, sides = np.zeros((0, 3), dtype=np.int64), np.zeros((0, classes), dtype=np.int64)
+    return jit.Forest(packed, leaf, trees, np.zeros(0), sides)._asdict() | _no_leaves(0, classes, 0, 0)._asdict()
+
+
+def _no_leaves(n: int, classes: int, cells: int, items: int) -> leaf_jit.Leaves:
     whole = np.uint32
-    return {
-        "packed": np.zeros(0, dtype=trees_jit.PACKED), "leaf": np.zeros(0, dtype=whole),
-        "trees": np.zeros((0, 3), dtype=np.int64), "weight": np.zeros(0),
-        "sides": np.zeros((0, classes), dtype=np.int64), "leaves": np.zeros((0, leaf_jit.COLUMNS), dtype=whole),
-        "plain": np.zeros((0, classes)), "cells": np.zeros(0), "lists": np.zeros(0, dtype=whole),
-    }  # fmt: skip
+    rows, lists = np.zeros((n, leaf_jit.COLUMNS), dtype=whole), np.zeros(items, dtype=whole)
+    return leaf_jit.Leaves(rows, np.zeros((n, classes)), np.zeros(cells), lists)
 
 
 def _freeze(trees: Sequence[Tree], classes: int) -> State:
     parts: dict[str, list[NDArray[Any]]] = {name: [table] for name, table in _no_trees(classes).items()}
     base = cell = item = leaves = shard = 0
     coded = any((sides != np.arange(classes)).any() for *_, sides in trees)
-    no_cells, no_items = np.zeros(0), np.zeros(0, dtype=np.uint32)
     for t, (pool, root, weight, sides) in enumerate(trees):
         if t and pool is not trees[t - 1][0]:
             shard += 1
@@ -248,21 +214,16 @@ def _freeze(trees: Sequence[Tree], classes: int) -> State:
         packed, leaf = trees_jit.in_depth(packed[:size], leaf[:size], base)
         leaf, origin = _in_order(leaf, origin, leaves)
         n = len(origin)
-        rows, plain = np.zeros((n, leaf_jit.COLUMNS), dtype=np.uint32), np.zeros((n, classes))
-        given = (pool.nodes, pool.tally, pool.stats, pool.watched, pool.layout, pool.rules, origin, weight, sides)
-        cells_end, items_end = freeze_jit.freeze(*given, False, rows, plain, no_cells, no_items, 0, 0)
-        cells, lists = np.zeros(cells_end), np.zeros(items_end, dtype=np.uint32)
-        freeze_jit.freeze(*given, True, rows, plain, cells, lists, 0, 0)
-        rows[:, leaf_jit.CELLS] += np.uint32(cell)
-        rows[:, leaf_jit.LISTS] += np.uint32(item)
-        new = {
-            "packed": packed, "leaf": leaf, "trees": np.array([[base, shard, leaves]]),
-            "weight": np.array([float(weight)]), "sides": sides[None] if coded else sides[None][:0], "leaves": rows,
-            "plain": plain, "cells": cells, "lists": lists,
-        }  # fmt: skip
-        for name, table in new.items():
+        given, counted = (pool.bundle, origin, float(weight), sides), (0, 0)
+        for write in (False, True):
+            own = _no_leaves(n, classes, *counted)
+            counted = freeze_jit.freeze(*given, write, plain(own))
+        own.leaves[:, [leaf_jit.CELLS, leaf_jit.LISTS]] += np.array([cell, item], dtype=np.uint32)
+        place, said = np.array([[base, shard, leaves]]), np.array([float(weight)])
+        tree = jit.Forest(packed, leaf, place, said, sides[None] if coded else sides[None][:0])
+        for name, table in (tree._asdict() | own._asdict()).items():
             parts[name].append(table)
-        base, cell, item, leaves = base + len(packed), cell + int(cells_end), item + int(items_end), leaves + n
+        base, cell, item, leaves = base + len(packed), cell + counted[0], item + counted[1], leaves + n
     return {name: np.ascontiguousarray(np.concatenate(tables)) for name, tables in parts.items()}
 
 

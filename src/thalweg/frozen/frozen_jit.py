@@ -1,17 +1,11 @@
-"""A forest as it is at one moment, laid out for answering. How its leaves answer is in frozen_leaf_jit.py.
+"""A forest as it is at one moment, laid out for answering. How its leaves answer is in frozen_leaf_jit.py."""
 
-| table  | shape     | dtype   | meaning |
-| packed | nodes     | PACKED  | all trees, each packed as in trees_jit.py, in the order of ``in_depth`` there |
-| leaf   | nodes     | uint32  | the number of a leaf; NO_LEAF: an inner node |
-| trees  | trees × 3 | int64   | ROOT; SHARD: trees of a shard are added up first, as the living forest does; FIRST of |
-|        |           |         | its leaves |
-| weight | trees     | float64 | of each tree's vote; -1: votes are not scaled, as a tree by itself answers |
-"""
+from typing import NamedTuple
 
 import numpy as np
 
-from thalweg.frozen.frozen_leaf_jit import CLASSES, add_many, add_plain, add_two, get
-from thalweg.index.batch_jit import FEW, Few, find_ahead, gather, gather_at, next_group, turn
+from thalweg.frozen.frozen_leaf_jit import CLASSES, Leaves, add_many, add_plain, add_two, get
+from thalweg.index.batch_jit import FEW, Groups, find_ahead, gather, next_group, turn
 from thalweg.index.trees_jit import Whole
 from thalweg.jit.compile import hot, inlined
 from thalweg.pool.leaf_jit import Floats, Ints
@@ -20,41 +14,51 @@ from thalweg.pool.pool_jit import Nodes
 ROOT, SHARD, FIRST = 0, 1, 2
 
 
-@hot
-def answer(packed: Nodes, leaf: Whole, trees: Ints, weight: Floats, sides: Ints, leaves: Whole, plain: Floats,
-           cells: Floats, lists: Whole, X: Floats, out: Floats, part: Floats, logs: Floats, turned: Floats, rows: Few,
-           waiting: Ints, found: Ints) -> None:  # fmt: skip
-    """Fill ``out`` with the probabilities of each row.
+class Forest(NamedTuple):
+    """The trees of a frozen forest, down to their leaves."""
 
-    For work: what batch_jit.py needs, part: C × block, logs: C.
-    """
-    block = turned.shape[1]
+    packed: Nodes
+    """All trees, each packed as in trees_jit.py, in the order of ``in_depth`` there."""
+    leaf: Whole
+    """nodes: the number of a leaf; NO_LEAF: an inner node."""
+    trees: Ints
+    """trees × 3: ROOT; SHARD: trees of a shard are added up first, as the living forest does; FIRST of its leaves."""
+    weight: Floats
+    """trees: of each tree's vote; -1: votes are not scaled, as a tree by itself answers."""
+    sides: Ints
+    """trees × C: which of the votes of its leaves is for class c (-1: none); no rows: the same as c."""
+
+
+@hot
+def answer(forest: Forest, leaves: Leaves, X: Floats, out: Floats, groups: Groups, part: Floats, logs: Floats) -> None:
+    """Fill ``out`` with the probabilities of each row. For work: part: C × block, logs: C."""
+    forest, p, groups = Forest(*forest), Leaves(*leaves), Groups(*groups)
+    trees, weight, sides, block = forest.trees, forest.weight, forest.sides, groups.turned.shape[1]
     for begin in range(0, len(X), block):
         n = min(block, len(X) - begin)
-        few = n < FEW
         part[:, :] = 0.0
         shard = 0
-        tame = turn(X, begin, n, turned)
-        if few:
+        tame = turn(X, begin, n, groups.turned)
+        if n < FEW:
             for k in range(n):
-                find_ahead(packed, trees, X, begin + k, found[k])
+                find_ahead(forest.packed, trees, X, begin + k, groups.found[k])
         for t in range(len(trees)):
             if trees[t, SHARD] != shard:
                 close(part, out, begin, n, shard == 0)
                 shard = trees[t, SHARD]
-            groups = gather_at(rows, waiting, found, t, n) if few else gather(rows, waiting, trees[t, ROOT], n)
-            while groups > 0:
-                groups, node, here = next_group(packed, turned, rows, waiting, groups)
-                j = int(np.int64(leaf[node]))
-                classes = get(leaves, j, CLASSES)
+            waiting = gather(groups, t, trees[t, ROOT], n)
+            while waiting > 0:
+                waiting, node, here = next_group(forest.packed, groups, waiting)
+                j = int(np.int64(forest.leaf[node]))
+                classes = get(p, j, CLASSES)
                 if classes == 0:
-                    add_plain(plain, j, here, part)
+                    add_plain(p, j, here, part)
                 elif classes > 2:
-                    add_many(leaves, plain, cells, lists, weight[t], j, X, begin, here, logs, part)
+                    add_many(p, weight[t], j, X, begin, here, logs, part)
                 elif tame:
-                    add_two(leaves, plain, cells, lists, sides, t, weight[t], j, X, begin, here, True, part)
+                    add_two(p, sides, t, weight[t], j, X, begin, here, True, part)
                 else:
-                    add_two(leaves, plain, cells, lists, sides, t, weight[t], j, X, begin, here, False, part)
+                    add_two(p, sides, t, weight[t], j, X, begin, here, False, part)
         close(part, out, begin, n, shard == 0)
         share(out, begin, n)
 

@@ -1,24 +1,21 @@
 """What it takes to send many rows down packed trees; see batch_jit.py for the tables."""
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
-from thalweg.index.batch_jit import BLOCK, CELLS, FEW
+from thalweg.index.batch_jit import BLOCK, CELLS, FEW, Groups
 from thalweg.index.rules import Floats, Ints
 
 
-def rooms(X: Floats, height: int, trees: int) -> tuple[NDArray[Any], ...]:
-    """Make ``turned``, ``rows``, ``waiting`` and ``found`` for rows and so many trees, none higher than this."""
+def rooms(X: Floats, height: int, trees: int) -> Groups:
+    """Make room for rows that go down so many trees, none higher than this."""
     n, d = X.shape
-    block = max(1, min(n, BLOCK, max(FEW * FEW, CELLS // max(1, d))))
-    few = min(n, FEW)
-    return (
+    block, few = (n or 1, n) if n < FEW else (min(n, BLOCK, max(FEW * FEW, CELLS // max(1, d))), FEW)
+    return Groups(
         np.empty((d, block)),
-        np.empty((2, block), dtype=np.uint16),
-        np.empty((max(height + 1, few), 4), dtype=np.int64),
-        np.empty((few, trees), dtype=np.int64),
+        np.empty((2, block), np.uint16),
+        np.empty((height + FEW, 4), np.int64),
+        np.empty((few, trees), np.int64),
     )
 
 

@@ -2,12 +2,9 @@
 
 The trees are those of trees_jit.py, the rules those of scores_jit.py.
 
-| table   | shape      | dtype   | meaning                                                                        |
-| turned  | d × n      | float64 | a block of rows, feature after feature                                         |
-| rows    | 2 × n      | uint16  | two lists of rows of the block: a group is a part of one of them, and its two  |
-|         |            |         | halves are the same part of the other                                          |
-| waiting | groups × 4 | int64   | groups that wait: at which NODE, in which list (SIDE), from BEGIN to END       |
 """
+
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +21,20 @@ BLOCK, CELLS = 1024, 1 << 18
 FEW = 8
 """Fewer rows than these find their leaves one after the other."""
 NODE, SIDE, BEGIN, END = 0, 1, 2, 3
+
+
+class Groups(NamedTuple):
+    """Room for a block of rows on its way down; nothing of it is kept."""
+
+    turned: Floats
+    """d × n: the block, feature after feature."""
+    rows: Few
+    """2 × n: two lists of rows of the block: a group is a part of one of them, its two halves are the same part of the
+    other."""
+    waiting: Ints
+    """groups × 4: groups that wait: at which NODE, in which list (SIDE), from BEGIN to END."""
+    found: Ints
+    """FEW × trees: the leaf of each of a few rows, see ``find_ahead``."""
 
 
 @inlined
@@ -43,8 +54,14 @@ def turn(X: Floats, begin: int, n: int, turned: Floats) -> bool:
 
 
 @inlined
-def gather(rows: Few, waiting: Ints, root: int, n: int) -> int:
-    """Let all n rows of a block wait at a root; give how many groups wait: one."""
+def gather(groups: Groups, t: int, root: int, n: int) -> int:
+    """Let the n rows of a block wait at the root of tree t, or a few each at its leaf; give how many groups wait."""
+    rows, waiting = groups.rows, groups.waiting
+    if n < FEW:
+        for k in range(n):
+            rows[0, k] = k
+            waiting[k, NODE], waiting[k, SIDE], waiting[k, BEGIN], waiting[k, END] = groups.found[k, t], 0, k, k + 1
+        return n
     for k in range(n):
         rows[0, k] = k
     waiting[0, NODE], waiting[0, SIDE], waiting[0, BEGIN], waiting[0, END] = root, 0, 0, n
@@ -52,19 +69,11 @@ def gather(rows: Few, waiting: Ints, root: int, n: int) -> int:
 
 
 @inlined
-def gather_at(rows: Few, waiting: Ints, found: Ints, t: int, n: int) -> int:
-    """Let each of n rows wait at the leaf that was found for it in tree t; give how many groups wait: n."""
-    for k in range(n):
-        rows[0, k] = k
-        waiting[k, NODE], waiting[k, SIDE], waiting[k, BEGIN], waiting[k, END] = found[k, t], 0, k, k + 1
-    return n
-
-
-@inlined
-def next_group(packed: Nodes, turned: Floats, rows: Few, waiting: Ints, groups: int) -> tuple[int, int, Few]:
-    """Take the last group that waits down to a leaf; what goes another way waits. Give groups, its node, its rows."""
-    groups -= 1
-    i, side, begin, end = waiting[groups, NODE], waiting[groups, SIDE], waiting[groups, BEGIN], waiting[groups, END]
+def next_group(packed: Nodes, groups: Groups, last: int) -> tuple[int, int, Few]:
+    """Take the last group that waits down to a leaf; what goes another way waits. Give how many do, node and rows."""
+    turned, rows, waiting = groups.turned, groups.rows, groups.waiting
+    last -= 1
+    i, side, begin, end = waiting[last, NODE], waiting[last, SIDE], waiting[last, BEGIN], waiting[last, END]
     left = np.int64(packed[i]["left"])
     while left != i:
         f, cut = np.int64(packed[i]["feature"]), packed[i]["threshold"]
@@ -78,12 +87,12 @@ def next_group(packed: Nodes, turned: Floats, rows: Few, waiting: Ints, groups: 
             i = left + 1
         else:
             if middle < end:
-                waiting[groups, NODE], waiting[groups, SIDE] = left + 1, side
-                waiting[groups, BEGIN], waiting[groups, END] = middle, end
-                groups += 1
+                waiting[last, NODE], waiting[last, SIDE] = left + 1, side
+                waiting[last, BEGIN], waiting[last, END] = middle, end
+                last += 1
             i, end = left, middle
         left = np.int64(packed[i]["left"])
-    return groups, i, rows[side, begin:end]
+    return last, i, rows[side, begin:end]
 
 
 @inlined
@@ -124,21 +133,21 @@ def find_ahead(packed: Nodes, roots: Ints, X: Floats, r: int, found: Ints) -> No
 
 @hot
 def batch_scores(packed: Nodes, rule: Whole, roots: Ints, payload: Floats, owner: Ints, alive: Ints, weight: Floats,
-                 X: Floats, out: Floats, turned: Floats, rows: Few, waiting: Ints, found: Ints) -> None:  # fmt: skip
+                 X: Floats, out: Floats, groups: Groups) -> None:  # fmt: skip
     """Go down every tree with many rows at once."""
-    block = turned.shape[1]
+    groups = Groups(*groups)
+    block = groups.turned.shape[1]
     for begin in range(0, len(X), block):
         n = min(block, len(X) - begin)
         if n < FEW:
             for k in range(n):
-                find_ahead(packed, roots, X, begin + k, found[k])
+                find_ahead(packed, roots, X, begin + k, groups.found[k])
         else:
-            turn(X, begin, n, turned)
+            turn(X, begin, n, groups.turned)
         for t in range(len(roots)):
-            few = n < FEW
-            groups = gather_at(rows, waiting, found, t, n) if few else gather(rows, waiting, roots[t, 0], n)
-            while groups > 0:
-                groups, node, here = next_group(packed, turned, rows, waiting, groups)
+            waiting = gather(groups, t, roots[t, 0], n)
+            while waiting > 0:
+                waiting, node, here = next_group(packed, groups, waiting)
                 i = np.int64(rule[node])
                 if i < len(alive) and alive[i] != 0:
                     w = weight[owner[i]]

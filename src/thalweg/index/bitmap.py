@@ -1,15 +1,14 @@
 """The bitmap index: for each interval of each feature, the rules that accept it, as bits."""
 
-from collections.abc import Mapping
-from typing import Any, final
+from typing import final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from thalweg.core.protocols import State
 from thalweg.index import bitmap_jit as jit
 from thalweg.index.index import Index
 from thalweg.index.rules import Floats, Ints, Rules
+from thalweg.jit.compile import plain
 
 
 @final
@@ -28,7 +27,7 @@ class BitmapIndex(Index):
     ([(1, 0)], [])
     """
 
-    OWN = ("parts", "cuts", "lines", "guide", "scale", "living")
+    OWN = jit.Bitmap._fields[:-1]
 
     def _reset(self) -> None:
         self.cuts: Floats
@@ -41,6 +40,12 @@ class BitmapIndex(Index):
         self._put("cuts", np.zeros(0))
         self._put("lines", np.zeros((0, jit.WORDS), dtype=np.uint64))
         self._ends: list[tuple[int, int]] = []  # cuts and lines up to each block
+        self._gather()
+
+    def _gather(self) -> None:
+        """Bundle the tables, none of which is another until they are built again."""
+        own = self.parts, self.cuts, self.lines, self.guide, self.scale, self.living
+        self._bitmap = plain(jit.Bitmap(*own, self.values))
 
     def _add(self, rules: Rules, first: int) -> None:
         self._build(first // jit.RULES)
@@ -65,9 +70,7 @@ class BitmapIndex(Index):
             part = np.zeros((d, jit.COLUMNS), dtype=np.int64)
             steps, unit = np.zeros((d, jit.GUIDE + 1), dtype=np.int32), np.zeros((d, 2))
             last = min(len(self), (b + 1) * jit.RULES)
-            some, more = jit.build(
-                self.lo, self.hi, self.bits, self.values, self.at, b * jit.RULES, last, part, steps, unit
-            )
+            some, more = jit.build(self._boxes, b * jit.RULES, last, part, steps, unit)
             part[:, jit.ROW] += np.where(part[:, jit.ROW] >= 0, line, 0)
             part[:, jit.CUT] += cut
             parts.append(part[None])
@@ -83,21 +86,15 @@ class BitmapIndex(Index):
         alive = np.zeros(blocks * jit.RULES, dtype=np.uint8)
         alive[: len(self)] = self.alive
         self.living = np.packbits(alive, bitorder="little").view("<u8").astype(np.uint64).reshape(blocks, jit.WORDS)
+        self._gather()
 
-    def _own_tables(self) -> State:
-        return {name: getattr(self, name) for name in self.OWN}
-
-    def _adopt(self, state: Mapping[str, NDArray[Any]]) -> None:
+    def _adopt(self) -> None:
+        self._reset()  # what was handed over may stand on a file that cannot be written to
         self._build(0)
 
     def _scores(self, X: Floats, out: Floats) -> None:
-        words = np.empty(jit.WORDS, dtype=np.uint64)
-        jit.bitmap_scores(
-            self.parts, self.cuts, self.lines, self.guide, self.scale, self.living, self.values, self.payload,
-            self.owner, self.weight, X, out, words,
-        )  # fmt: skip
+        words = np.empty(jit.WORDS, np.uint64)
+        jit.bitmap_scores(self._bitmap, self.payload, self.owner, self.weight, X, out, words)
 
     def _match(self, X: Floats, start: Ints) -> Ints:
-        return jit.bitmap_match(
-            self.parts, self.cuts, self.lines, self.guide, self.scale, self.living, self.values, X, start
-        )
+        return jit.bitmap_match(self._bitmap, X, start)

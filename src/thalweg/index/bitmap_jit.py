@@ -2,25 +2,16 @@
 
 Rules are taken in blocks of RULES, in the order of the table. For each block and feature the ends of the rules cut the
 line into intervals; for each of these there is a row of bits, one for each rule of the block that accepts it.
-
-| table  | shape               | dtype   | meaning |
-| parts  | blocks × d × 3      | int64   | ROW: the first of the feature's rows (-1: no rule of the block tests it); |
-|        |                     |         | CUT: its first cut; CUTS: how many |
-| cuts   | –                   | float64 | where intervals end: x is in the interval k if k cuts are < x |
-| lines  | – × WORDS           | uint64  | a row for each interval, or each nominal value and then all others; one for |
-|        |                     |         | missing values after them |
-| guide  | blocks × d × GUIDE+1| int32   | cuts before each of GUIDE equal parts of the range of cuts: where to search |
-| scale  | blocks × d × 2      | float64 | the least cut, and parts for each unit |
-| living | blocks × WORDS      | uint64  | rules that are not deleted |
 """
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from thalweg.index.scores_jit import add_rule, push
-from thalweg.index.trees_jit import Bits, bit_at
+from thalweg.index.trees_jit import Bits, Boxes, bit_at
 from thalweg.jit.compile import called, compiled, hot, inlined
 from thalweg.pool.leaf_jit import Floats, Ints
 
@@ -38,6 +29,27 @@ with np.errstate(over="ignore"):
         _PLACES[int((_SEQUENCE << np.uint64(_k)) >> _TOP)] = _k
 
 
+class Bitmap(NamedTuple):
+    """The tables of a bitmap."""
+
+    parts: Ints
+    """blocks × d × 3: ROW: the first of the feature's rows (-1: no rule of the block tests it); CUT: its first cut;
+    CUTS: how many."""
+    cuts: Floats
+    """Where intervals end: x is in the interval k if k cuts are < x."""
+    lines: Bits
+    """– × WORDS: a row for each interval, or each nominal value and then all others; one for missing values after
+    them."""
+    guide: Guide
+    """blocks × d × GUIDE + 1: cuts before each of GUIDE equal parts of the range of cuts: where to search."""
+    scale: Floats
+    """blocks × d × 2: the least cut, and parts for each unit."""
+    living: Bits
+    """blocks × WORDS: rules that are not deleted."""
+    values: Ints
+    """d: as in trees_jit.py."""
+
+
 @inlined
 def lowest(word: np.uint64) -> int:
     """The place of the lowest bit of a word that is not 0."""
@@ -48,8 +60,9 @@ def lowest(word: np.uint64) -> int:
 
 
 @called
-def ends_of(lo: Floats, hi: Floats, first: int, last: int, f: int) -> Floats:
+def ends_of(rules: Boxes, first: int, last: int, f: int) -> Floats:
     """The distinct cuts of a feature for some rules, ascending."""
+    lo, hi = rules.lo, rules.hi
     ends, n = np.empty(2 * (last - first)), 0
     for i in range(first, last):
         if -math.inf < lo[i, f] <= hi[i, f]:
@@ -58,13 +71,7 @@ def ends_of(lo: Floats, hi: Floats, first: int, last: int, f: int) -> Floats:
         if lo[i, f] <= hi[i, f] < math.inf:
             ends[n] = hi[i, f]
             n += 1
-    ends = np.sort(ends[:n])
-    kept = 0
-    for k in range(n):
-        if kept == 0 or ends[k] != ends[kept - 1]:
-            ends[kept] = ends[k]
-            kept += 1
-    return ends[:kept]
+    return np.unique(ends[:n])
 
 
 @inlined
@@ -80,8 +87,9 @@ def count_below(cuts: Floats, a: int, b: int, v: float) -> int:
 
 
 @called
-def tested(lo: Floats, hi: Floats, bits: Bits, values: Ints, at: Ints, first: int, last: int, f: int) -> bool:
+def tested(rules: Boxes, first: int, last: int, f: int) -> bool:
     """Does any of some rules say anything about feature f?"""
+    lo, hi, bits, values, at = rules
     for i in range(first, last):
         if lo[i, f] > -math.inf or hi[i, f] < math.inf:
             return True
@@ -92,21 +100,22 @@ def tested(lo: Floats, hi: Floats, bits: Bits, values: Ints, at: Ints, first: in
 
 
 @compiled
-def build(lo: Floats, hi: Floats, bits: Bits, values: Ints, at: Ints, first: int, last: int, parts: Ints, guide: Guide,
-          scale: Floats) -> tuple[Floats, Bits]:  # fmt: skip
+def build(rules: Boxes, first: int, last: int, parts: Ints, guide: Guide, scale: Floats) -> tuple[Floats, Bits]:
     """Make a block of the rules from first to last; fill its part of each table, give its cuts and lines."""
+    rules = Boxes(*rules)
+    lo, hi, bits, values, at = rules
     d = len(values)
     n_cuts, n_lines = 0, 0
     all_cuts = np.empty(2 * d * (last - first))
     for f in range(d):
         parts[f, ROW], parts[f, CUT], parts[f, CUTS] = -1, n_cuts, 0
-        if not tested(lo, hi, bits, values, at, first, last, f):
+        if not tested(rules, first, last, f):
             continue
         parts[f, ROW] = n_lines
         if values[f] > 0:
             n_lines += values[f] + 2
             continue
-        ends = ends_of(lo, hi, first, last, f)
+        ends = ends_of(rules, first, last, f)
         parts[f, CUTS] = len(ends)
         all_cuts[n_cuts : n_cuts + len(ends)] = ends
         n_cuts += len(ends)
@@ -164,8 +173,9 @@ def part_of(v: float, least: float, per_unit: float) -> int:
 
 
 @inlined
-def line_of(parts: Ints, cuts: Floats, guide: Guide, scale: Floats, values: Ints, b: int, f: int, v: float) -> int:
+def line_of(bitmap: Bitmap, b: int, f: int, v: float) -> int:
     """The line of block b for value v of feature f; -1: all rules accept it."""
+    parts, cuts, guide, scale, values = bitmap.parts, bitmap.cuts, bitmap.guide, bitmap.scale, bitmap.values
     row = parts[b, f, ROW]
     if row < 0:
         return -1
@@ -192,15 +202,14 @@ def line_of(parts: Ints, cuts: Floats, guide: Guide, scale: Floats, values: Ints
 
 
 @inlined
-def find(parts: Ints, cuts: Floats, lines: Bits, guide: Guide, scale: Floats, living: Bits, values: Ints, b: int,
-         X: Floats, r: int, words: Bits) -> None:  # fmt: skip
+def find(bitmap: Bitmap, b: int, X: Floats, r: int, words: Bits) -> None:
     """Fill ``words`` with the rules of block b that hold row r."""
     for k in range(len(words)):
-        words[k] = living[b, k]
-    for f in range(len(values)):
-        line = line_of(parts, cuts, guide, scale, values, b, f, X[r, f])
+        words[k] = bitmap.living[b, k]
+    for f in range(len(bitmap.values)):
+        line = line_of(bitmap, b, f, X[r, f])
         if line >= 0:
-            here, some = lines[line], np.uint64(0)
+            here, some = bitmap.lines[line], np.uint64(0)
             for k in range(len(words)):
                 words[k] &= here[k]
                 some |= words[k]
@@ -209,13 +218,14 @@ def find(parts: Ints, cuts: Floats, lines: Bits, guide: Guide, scale: Floats, li
 
 
 @hot
-def bitmap_scores(parts: Ints, cuts: Floats, lines: Bits, guide: Guide, scale: Floats, living: Bits, values: Ints,
-                  payload: Floats, owner: Ints, weight: Floats, X: Floats, out: Floats,
-                  words: Bits) -> None:  # fmt: skip
+def bitmap_scores(
+    bitmap: Bitmap, payload: Floats, owner: Ints, weight: Floats, X: Floats, out: Floats, words: Bits
+) -> None:
     """Add up the votes, block after block."""
-    for b in range(len(parts)):
+    bitmap = Bitmap(*bitmap)
+    for b in range(len(bitmap.parts)):
         for r in range(len(X)):
-            find(parts, cuts, lines, guide, scale, living, values, b, X, r, words)
+            find(bitmap, b, X, r, words)
             for k in range(len(words)):
                 word = words[k]
                 while word != 0:
@@ -224,15 +234,15 @@ def bitmap_scores(parts: Ints, cuts: Floats, lines: Bits, guide: Guide, scale: F
 
 
 @compiled
-def bitmap_match(parts: Ints, cuts: Floats, lines: Bits, guide: Guide, scale: Floats, living: Bits, values: Ints,
-                 X: Floats, start: Ints) -> Ints:  # fmt: skip
+def bitmap_match(bitmap: Bitmap, X: Floats, start: Ints) -> Ints:
     """Give the rules that hold each row, one row after the other."""
+    bitmap = Bitmap(*bitmap)
     words = np.empty(WORDS, dtype=np.uint64)
     found, n = np.empty(64, dtype=np.int64), 0
     for r in range(len(X)):
         start[r] = n
-        for b in range(len(parts)):
-            find(parts, cuts, lines, guide, scale, living, values, b, X, r, words)
+        for b in range(len(bitmap.parts)):
+            find(bitmap, b, X, r, words)
             for k in range(WORDS):
                 word = words[k]
                 while word != 0:

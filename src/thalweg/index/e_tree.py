@@ -1,19 +1,17 @@
 """The E-tree: an ensemble's rules as a spatial database."""
 
-from collections.abc import Mapping
-from typing import Any, ClassVar, Literal, final
+from typing import Any, Literal, cast, final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from thalweg.core import params
 from thalweg.core.fields import choice, number, whole
-from thalweg.core.protocols import State
 from thalweg.index import e_tree_jit as jit
 from thalweg.index import e_tree_nodes_jit as node
 from thalweg.index import e_tree_update_jit as update
 from thalweg.index.index import Index
 from thalweg.index.rules import Floats, Ints, Rules
+from thalweg.jit.compile import plain
 
 SPLITS = ("greedy", "rstar")
 _VECTOR = 8
@@ -41,7 +39,7 @@ class ETree(Index):
     ([(4, 0), (5, 0)], 4)
     """
 
-    OWN: ClassVar[tuple[str, ...]] = ("low", "high", "flags", "entry", "links", "head", "home", "domain")
+    OWN = node.Tree._fields[:-2]
 
     most: int = whole(default=30, doc="Entries of a node (the paper's M).", least=3, most=1000)
     least: int | None = whole(default=None, doc="Entries of a node other than the root (m); None: M / 2.", least=1)
@@ -86,12 +84,9 @@ class ETree(Index):
         """Insert rows of the table of rules in order; with ``level`` what a deletion left without a place."""
         level = np.zeros(len(what), dtype=np.int64) if level is None else level
         share = float(self.reinsert) if self.split == "rstar" else 0.0
-        left: Any = what[::-1].copy(), level[::-1].copy(), len(what), len(what), 0
-        routine: Any = update.insert
+        left = what[::-1].copy(), level[::-1].copy(), len(what), len(what), 0
         while True:  # also without entries: a root that a deletion left with one child goes
-            tree = (self.low, self.high, self.flags, self.entry, self.links, self.head, self.home, self.domain)
-            boxes = (self.values, self.at, self.lo, self.hi, self.bits)
-            left = routine(*tree, *boxes, *left, SPLITS.index(self.split), share)
+            left = update.insert(self._tree, self._boxes, *left, SPLITS.index(self.split), share)
             if not left[2]:
                 return
             for name in ("low", "high", "flags", "entry", "links"):
@@ -100,8 +95,7 @@ class ETree(Index):
                 setattr(self, name, np.concatenate([table, more]))
 
     def _drop(self, rows: Ints) -> None:
-        routine: Any = update.delete
-        self._insert(*routine(self.low, self.high, self.flags, self.entry, self.links, self.head, self.home, rows))
+        self._insert(*update.delete(self._tree, rows))
 
     def _renumber(self, new: Ints) -> None:
         leaf = self.links[:, node.LEVEL] == 0
@@ -116,12 +110,7 @@ class ETree(Index):
         self.home = np.full(len(self), -1, dtype=np.int64)
         self._insert(np.flatnonzero(self.alive))
 
-    def _own_tables(self) -> State:
-        return {name: getattr(self, name) for name in self.OWN}
-
-    def _adopt(self, state: Mapping[str, NDArray[Any]]) -> None:
-        for name in self.OWN:
-            setattr(self, name, state[name])
+    def _adopt(self) -> None:
         self.validate()
 
     def _scores(self, X: Floats, out: Floats) -> None:
@@ -131,20 +120,23 @@ class ETree(Index):
         self._count(X, out, c, enough)
 
     def _count(self, X: Floats, out: Floats, c: int, enough: float) -> int:
-        routine: Any = jit.e_tree_scores
-        return int(routine(*self._tree, c, float(enough), X, out))
+        return jit.e_tree_scores(self._searched, self.payload, self.owner, self.weight, c, float(enough), X, out)
 
     def _match(self, X: Floats, start: Ints) -> Ints:
-        routine: Any = jit.e_tree_match
-        return np.asarray(routine(*self._tree, X, start))
+        return jit.e_tree_match(self._searched, self.payload, self.owner, self.weight, X, start)
 
     @property
-    def _tree(self) -> tuple[NDArray[Any], ...]:
-        nodes = (self.low, self.high, self.flags, self.entry, self.links, self.head)
-        return *nodes, self.values, self.at, self.payload, self.owner, self.weight
+    def _searched(self) -> node.Searched:
+        tables = self.low, self.high, self.flags, self.entry, self.links, self.head, self.values, self.at
+        return cast("node.Searched", tables)  # plain: making a named one for each call would take as long as the search
+
+    @property
+    def _tree(self) -> node.Tree:
+        nodes = self.low, self.high, self.flags, self.entry, self.links, self.head, self.home, self.domain
+        return plain(node.Tree(*nodes, self.values, self.at))
 
     def entries_tested(self, X: Any, *, c: int = 0, enough: float = np.inf) -> int:
-        """How many boxes are compared with the rows of X;
+        """Give how many boxes are compared with the rows of X.
 
         Parameters
         ----------

@@ -1,6 +1,7 @@
-"""Nodes of the E-tree, and the volumes of boxes. The tables are those of e_tree_jit.py."""
+"""Nodes of the E-tree, and the volumes of boxes."""
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
@@ -16,85 +17,151 @@ LOGS volumes are sums of logarithms: products would vanish."""
 _NOMINAL = 4  # the share of values that a box allows counts to this power
 
 
+class Tree(NamedTuple):
+    """The tables of an E-tree. A node has room for E entries: M + 1, rounded up to whole vectors."""
+
+    low: Floats
+    """nodes × d × E: lower ends of the boxes of a node's entries, side by side so that all are tested at once. Of an
+    entry that is not there: ∞."""
+    high: Floats
+    """nodes × d × E: upper ends. Of an entry that is not there: -∞."""
+    flags: Bits
+    """nodes × E × B: the bits of the entries' boxes, see trees_jit.py; of one not there: 0."""
+    entry: Ints
+    """nodes × E: of a leaf node rules (rows of the table), of a pivot node its children."""
+    links: Ints
+    """nodes × 3: SIZE: entries; PARENT (-1: none; of a free node: the next); LEVEL (0: leaf)."""
+    head: Ints
+    """5: ROOT, USED nodes, FREE: a free one (-1: none), MOST and LEAST entries M and m."""
+    home: Ints
+    """rules: the leaf node that holds the rule; -1: none."""
+    domain: Floats
+    """2 × d: least and greatest end of all boxes so far, by which volumes are measured."""
+    values: Ints
+    """d: as in trees_jit.py."""
+    at: Ints
+    """d: as in trees_jit.py."""
+
+
+class Searched(NamedTuple):
+    """The tables of ``Tree`` that a search looks at: fewer to hand over for each row."""
+
+    low: Floats
+    high: Floats
+    flags: Bits
+    entry: Ints
+    links: Ints
+    head: Ints
+    values: Ints
+    at: Ints
+
+
+class Box(NamedTuple):
+    """One box by itself."""
+
+    lo: Floats
+    """d."""
+    hi: Floats
+    """d."""
+    bits: Bits
+    """B."""
+
+
+@called
+def new_box(tree: Tree) -> Box:
+    """Make room for a box."""
+    d = len(tree.values)
+    return Box(np.empty(d), np.empty(d), np.empty(tree.flags.shape[2], dtype=np.uint64))
+
+
 # -- nodes ------------------------------------------------------------------------------------------------------------
 
 
 @called
-def take_node(low: Floats, high: Floats, flags: Bits, links: Ints, head: Ints, level: int) -> int:
+def take_node(tree: Tree, level: int) -> int:
     """Take a node without entries."""
+    links, head = tree.links, tree.head
     i = head[FREE]
     if i >= 0:
         head[FREE] = links[i, PARENT]
     else:
         i = head[USED]
         head[USED] += 1
-    links[i, SIZE], links[i, PARENT], links[i, LEVEL] = 0, -1, level
-    low[i, :, :], high[i, :, :], flags[i, :, :] = math.inf, -math.inf, 0
+    links[i, PARENT], links[i, LEVEL] = -1, level
+    empty_node(tree, i)
     return int(i)
 
 
+@called
+def empty_node(tree: Tree, i: int) -> None:
+    """Let node i have no entries."""
+    tree.links[i, SIZE] = 0
+    tree.low[i, :, :], tree.high[i, :, :], tree.flags[i, :, :] = math.inf, -math.inf, 0
+
+
 @inlined
-def free_node(links: Ints, head: Ints, i: int) -> None:
+def free_node(tree: Tree, i: int) -> None:
     """Give a node back."""
+    links, head = tree.links, tree.head
     links[i, SIZE], links[i, LEVEL] = 0, -1
     links[i, PARENT] = head[FREE]
     head[FREE] = i
 
 
 @called
-def put(low: Floats, high: Floats, flags: Bits, entry: Ints, links: Ints, home: Ints, i: int, what: int, lo: Floats,
-        hi: Floats, bits: Bits) -> None:  # fmt: skip
+def put(tree: Tree, i: int, what: int, box: Box) -> None:
     """Add an entry to node i."""
-    e = links[i, SIZE]
-    low[i, :, e], high[i, :, e], flags[i, e] = lo, hi, bits
-    entry[i, e] = what
+    links, e = tree.links, tree.links[i, SIZE]
+    tree.low[i, :, e], tree.high[i, :, e], tree.flags[i, e] = box.lo, box.hi, box.bits
+    tree.entry[i, e] = what
     links[i, SIZE] += 1
     if links[i, LEVEL] == 0:
-        home[what] = i
+        tree.home[what] = i
     else:
         links[what, PARENT] = i
 
 
 @called
-def take_out(low: Floats, high: Floats, flags: Bits, entry: Ints, links: Ints, i: int, e: int) -> None:
-    """Remove entry e of node i; the last one takes its place."""
-    last = links[i, SIZE] - 1
+def take_out(tree: Tree, i: int, what: int) -> None:
+    """Remove an entry of node i; the last one takes its place."""
+    low, high, flags, entry = tree.low, tree.high, tree.flags, tree.entry
+    e, last = where(tree, i, what), tree.links[i, SIZE] - 1
     low[i, :, e], high[i, :, e], flags[i, e] = low[i, :, last], high[i, :, last], flags[i, last]
     entry[i, e] = entry[i, last]
     low[i, :, last], high[i, :, last], flags[i, last] = math.inf, -math.inf, 0
-    links[i, SIZE] = last
+    tree.links[i, SIZE] = last
 
 
 @called
-def where(entry: Ints, links: Ints, i: int, what: int) -> int:
+def where(tree: Tree, i: int, what: int) -> int:
     """Find an entry of node i."""
-    for e in range(links[i, SIZE]):
-        if entry[i, e] == what:
+    for e in range(tree.links[i, SIZE]):
+        if tree.entry[i, e] == what:
             return e
     return -1
 
 
 @called
-def bound(low: Floats, high: Floats, flags: Bits, links: Ints, child: int, lo: Floats, hi: Floats, bits: Bits) -> None:
+def bound(tree: Tree, child: int, box: Box) -> None:
     """Fill a box with the union of the entries of a node."""
-    n = links[child, SIZE]
+    lo, hi, bits = box
+    n = tree.links[child, SIZE]
     lo[:], hi[:], bits[:] = math.inf, -math.inf, 0
     for f in range(len(lo)):
         for e in range(n):
-            lo[f], hi[f] = min(lo[f], low[child, f, e]), max(hi[f], high[child, f, e])
+            lo[f], hi[f] = min(lo[f], tree.low[child, f, e]), max(hi[f], tree.high[child, f, e])
     for e in range(n):
         for k in range(len(bits)):
-            bits[k] |= flags[child, e, k]
+            bits[k] |= tree.flags[child, e, k]
 
 
 @called
-def tighten(low: Floats, high: Floats, flags: Bits, entry: Ints, links: Ints, child: int, lo: Floats, hi: Floats,
-            bits: Bits) -> None:  # fmt: skip
+def tighten(tree: Tree, child: int, box: Box) -> None:
     """Let the box of a node in its parent be the union of its entries."""
-    i = links[child, PARENT]
-    e = where(entry, links, i, child)
-    bound(low, high, flags, links, child, lo, hi, bits)
-    low[i, :, e], high[i, :, e], flags[i, e] = lo, hi, bits
+    i = tree.links[child, PARENT]
+    e = where(tree, i, child)
+    bound(tree, child, box)
+    tree.low[i, :, e], tree.high[i, :, e], tree.flags[i, e] = box.lo, box.hi, box.bits
 
 
 @inlined
@@ -116,9 +183,9 @@ def share_of(bits_a: Bits, bits_b: Bits, first: int, last: int) -> float:
 
 
 @called
-def measure(low: Floats, high: Floats, flags: Bits, values: Ints, at: Ints, domain: Floats, i: int, n: int, lo: Floats,
-            hi: Floats, bits: Bits, own: Floats, joint: Floats) -> None:  # fmt: skip
+def measure(tree: Tree, i: int, n: int, box: Box, own: Floats, joint: Floats) -> None:
     """Fill ``own`` with the volumes of the n entries of node i, ``joint`` with those of their unions with a box."""
+    flags, values, at, domain = tree.flags, tree.values, tree.at, tree.domain
     logs = len(values) > LOGS
     for e in range(n):
         own[e] = joint[e] = 0.0 if logs else 1.0
@@ -126,15 +193,15 @@ def measure(low: Floats, high: Floats, flags: Bits, values: Ints, at: Ints, doma
         if values[f] > 0:
             for e in range(n):
                 one = share_of(flags[i, e], flags[i, e], at[f], at[f] + values[f] + 2) ** _NOMINAL
-                two = share_of(flags[i, e], bits, at[f], at[f] + values[f] + 2) ** _NOMINAL
+                two = share_of(flags[i, e], box.bits, at[f], at[f] + values[f] + 2) ** _NOMINAL
                 own[e] = own[e] + math.log(max(one, 1e-12)) if logs else own[e] * one
                 joint[e] = joint[e] + math.log(max(two, 1e-12)) if logs else joint[e] * two
             continue
         least, most = domain[0, f], domain[1, f]
         if not least < most:
             continue
-        a, b, unit = low[i, f, :n], high[i, f, :n], 1.0 / (most - least)
-        x, y = lo[f], hi[f]
+        a, b, unit = tree.low[i, f, :n], tree.high[i, f, :n], 1.0 / (most - least)
+        x, y = box.lo[f], box.hi[f]
         for e in range(len(a)):
             one = (min(b[e], most) - max(a[e], least)) * unit
             two = (min(max(b[e], y), most) - max(min(a[e], x), least)) * unit
@@ -152,13 +219,15 @@ def growth(logs: bool, own: float, joint: float) -> float:
 
 
 @called
-def choose(low: Floats, high: Floats, flags: Bits, entry: Ints, links: Ints, values: Ints, at: Ints, domain: Floats,
-           i: int, lo: Floats, hi: Floats, bits: Bits, work: Floats) -> int:  # fmt: skip
-    """Find the entry of node i that grows least by a box; then the smallest, the one with fewest entries, the first."""
-    n = links[i, SIZE]
+def choose(tree: Tree, i: int, box: Box, work: Floats) -> int:
+    """Find the entry of node i that grows least by a box; then the smallest, the one with fewest entries, the first.
+
+    work: 2 × E.
+    """
+    entry, links, n = tree.entry, tree.links, tree.links[i, SIZE]
     own, joint = work[0], work[1]
-    measure(low, high, flags, values, at, domain, i, n, lo, hi, bits, own, joint)
-    logs = len(values) > LOGS
+    measure(tree, i, n, box, own, joint)
+    logs = len(tree.values) > LOGS
     best, least = 0, growth(logs, own[0], joint[0])
     for e in range(1, n):
         more = growth(logs, own[e], joint[e])
@@ -171,8 +240,9 @@ def choose(low: Floats, high: Floats, flags: Bits, entry: Ints, links: Ints, val
 
 
 @called
-def volume(lo: Floats, hi: Floats, bits: Bits, values: Ints, at: Ints, domain: Floats) -> float:
+def volume(tree: Tree, box: Box) -> float:
     """The volume of one box, or its logarithm where there are many features."""
+    (lo, hi, bits), values, at, domain = box, tree.values, tree.at, tree.domain
     logs = len(values) > LOGS
     size = 0.0 if logs else 1.0
     for f in range(len(values)):

@@ -1,11 +1,25 @@
-"""How a node of the E-tree with too many entries is divided. The tables are those of e_tree_jit.py."""
+"""How a node of the E-tree with too many entries is divided."""
 
 import math
 
 import numpy as np
 
-from thalweg.index.e_tree_nodes_jit import FLOOR, LEAST, LEVEL, LOGS, SIZE, flag, growth, put, take_node, volume
-from thalweg.index.trees_jit import Bits
+from thalweg.index.e_tree_nodes_jit import (
+    FLOOR,
+    LEAST,
+    LEVEL,
+    LOGS,
+    SIZE,
+    Box,
+    Tree,
+    empty_node,
+    flag,
+    growth,
+    new_box,
+    put,
+    take_node,
+    volume,
+)
 from thalweg.jit.compile import called
 from thalweg.pool.leaf_jit import Floats, Ints
 
@@ -13,108 +27,118 @@ GREEDY, RSTAR = 0, 1
 
 
 @called
-def divide(low: Floats, high: Floats, flags: Bits, entry: Ints, links: Ints, head: Ints, home: Ints, domain: Floats,
-           values: Ints, at: Ints, i: int, rule: int) -> int:  # fmt: skip
+def divide(tree: Tree, i: int, rule: int) -> int:
     """Divide the M + 1 entries of node i between it and a new node, which is given."""
-    n, d = links[i, SIZE], len(values)
-    los, his, bits = low[i].copy(), high[i].copy(), flags[i].copy()
-    what = entry[i, :n].copy()
-    second = np.zeros(n, dtype=np.int64)
+    n = tree.links[i, SIZE]
+    los, his, bits = tree.low[i].copy(), tree.high[i].copy(), tree.flags[i].copy()
+    what, second = tree.entry[i, :n].copy(), np.zeros(n, dtype=np.int64)
     if rule == RSTAR:
-        by_axis(los, his, values, domain, n, head[LEAST], second)
+        by_axis(los, his, tree.values, tree.domain, n, tree.head[LEAST], second)
     else:
-        by_seeds(low, high, flags, values, at, domain, i, n, head[LEAST], second)
-    other = take_node(low, high, flags, links, head, links[i, LEVEL])
-    links[i, SIZE] = 0
-    low[i, :, :], high[i, :, :], flags[i, :, :] = math.inf, -math.inf, 0
-    lo, hi = np.empty(d), np.empty(d)
+        by_seeds(tree, i, n, second)
+    other = take_node(tree, tree.links[i, LEVEL])
+    empty_node(tree, i)
+    box = new_box(tree)
     for e in range(n):
-        for f in range(d):
-            lo[f], hi[f] = los[f, e], his[f, e]
-        put(low, high, flags, entry, links, home, other if second[e] != 0 else i, what[e], lo, hi, bits[e])
+        box.lo[:], box.hi[:], box.bits[:] = los[:, e], his[:, e], bits[e]
+        put(tree, other if second[e] != 0 else i, what[e], box)
     return other
 
 
 @called
-def by_seeds(low: Floats, high: Floats, flags: Bits, values: Ints, at: Ints, domain: Floats, i: int, n: int, least: int,
-             second: Ints) -> None:  # fmt: skip
+def by_seeds(tree: Tree, i: int, n: int, second: Ints) -> None:
     """Divide greedily: the two entries with the most distant centres, then each to the group that grows less by it."""
-    d = len(values)
-    centre, away = centres(low, high, values, domain, i, n), np.zeros((n, n))
-    one, other, far = 0, 1, -1.0
-    for e in range(n):
-        for g in range(e + 1, n):
-            s = 0.0
-            for f in range(d):
-                s += (centre[e, f] - centre[g, f]) ** 2
-                if values[f] > 0:
-                    for k in range(at[f], at[f] + values[f] + 2):
-                        s += 1.0 if flag(flags, i, e, k) != flag(flags, i, g, k) else 0.0
-            away[e, g] = away[g, e] = math.sqrt(s)
-            if away[e, g] > far:
-                one, other, far = e, g, away[e, g]
+    away, one, other = distances(tree, i, n)
     order = np.argsort(-np.abs(away[one] - away[other]), kind="mergesort")
-    members = np.zeros(2, dtype=np.int64)
-    los, his = np.empty((2, d)), np.empty((2, d))
-    bits = np.zeros((2, flags.shape[2]), dtype=np.uint64)
-    lo, hi, both, grown = np.empty(d), np.empty(d), np.empty(flags.shape[2], dtype=np.uint64), np.empty(2)
-    left = n
-    logs = d > LOGS
+    members, grown, groups, both = (
+        np.zeros(2, dtype=np.int64),
+        np.empty(2),
+        (new_box(tree), new_box(tree)),
+        new_box(tree),
+    )
+    left, least, logs = n, tree.head[LEAST], len(tree.values) > LOGS
     for turn in range(n + 2):
         e = one if turn == 0 else other if turn == 1 else int(order[turn - 2])
         if turn >= 2 and e in (one, other):
             continue
         if turn < 2:
             g = turn
-            los[g], his[g], bits[g] = low[i, :, e], high[i, :, e], flags[i, e]
+            groups[g].lo[:], groups[g].hi[:], groups[g].bits[:] = (
+                tree.low[i, :, e],
+                tree.high[i, :, e],
+                tree.flags[i, e],
+            )
         else:
             for g in range(2):
-                for f in range(d):
-                    lo[f], hi[f] = min(los[g, f], low[i, f, e]), max(his[g, f], high[i, f, e])
-                for k in range(bits.shape[1]):
-                    both[k] = bits[g, k] | flags[i, e, k]
-                joint = volume(lo, hi, both, values, at, domain)
-                grown[g] = growth(logs, volume(los[g], his[g], bits[g], values, at, domain), joint)
+                unite(tree, i, e, groups[g], both)
+                grown[g] = growth(logs, volume(tree, groups[g]), volume(tree, both))
             g = 0 if grown[0] < grown[1] or (grown[0] == grown[1] and members[0] <= members[1]) else 1
             if members[0] + left <= least:
                 g = 0
             elif members[1] + left <= least:
                 g = 1
-            for f in range(d):
-                los[g, f], his[g, f] = min(los[g, f], low[i, f, e]), max(his[g, f], high[i, f, e])
-            for k in range(bits.shape[1]):
-                bits[g, k] |= flags[i, e, k]
+            unite(tree, i, e, groups[g], groups[g])
         members[g] += 1
         left -= 1
         second[e] = g
 
 
 @called
-def centres(low: Floats, high: Floats, values: Ints, domain: Floats, i: int, n: int) -> Floats:
+def distances(tree: Tree, i: int, n: int) -> tuple[Floats, int, int]:
+    """Give the distances between the centres of the n entries of node i, and the first two that are farthest apart."""
+    values, at = tree.values, tree.at
+    centre, away = centres(tree, i, n), np.zeros((n, n))
+    one, other, far = 0, 1, -1.0
+    for e in range(n):
+        for g in range(e + 1, n):
+            s = 0.0
+            for f in range(len(values)):
+                s += (centre[e, f] - centre[g, f]) ** 2
+                if values[f] > 0:
+                    for k in range(at[f], at[f] + values[f] + 2):
+                        s += 1.0 if flag(tree.flags, i, e, k) != flag(tree.flags, i, g, k) else 0.0
+            away[e, g] = away[g, e] = math.sqrt(s)
+            if away[e, g] > far:
+                one, other, far = e, g, away[e, g]
+    return away, one, other
+
+
+@called
+def unite(tree: Tree, i: int, e: int, box: Box, both: Box) -> None:
+    """Write to ``both``, which may be the box itself, the union of a box and of entry e of node i."""
+    for f in range(len(box.lo)):
+        both.lo[f], both.hi[f] = min(box.lo[f], tree.low[i, f, e]), max(box.hi[f], tree.high[i, f, e])
+    for k in range(len(box.bits)):
+        both.bits[k] = box.bits[k] | tree.flags[i, e, k]
+
+
+@called
+def centres(tree: Tree, i: int, n: int) -> Floats:
     """The middle of each entry of node i in each numeric feature, as a share of the domain: n × d."""
+    values, domain = tree.values, tree.domain
     found = np.zeros((n, len(values)))
     for f in range(len(values)):
         if values[f] == 0 and domain[0, f] < domain[1, f]:
             a, b, unit = domain[0, f], domain[1, f], 1.0 / (domain[1, f] - domain[0, f])
             for e in range(n):
-                x, y = min(max(low[i, f, e], a), b), min(max(high[i, f, e], a), b)
+                x, y = min(max(tree.low[i, f, e], a), b), min(max(tree.high[i, f, e], a), b)
                 found[e, f] = (0.5 * (x + y) - a) * unit
     return found
 
 
 @called
-def farthest(low: Floats, high: Floats, flags: Bits, values: Ints, at: Ints, domain: Floats, i: int, n: int,
-             share: float) -> Ints:  # fmt: skip
+def farthest(tree: Tree, i: int, n: int, share: float) -> Ints:
     """The share of the n entries of node i, at least one, whose middles are farthest from that of the node's own box.
 
     The farthest come first. Of a nominal feature each value counts that an entry lacks.
     """
-    centre, away = centres(low, high, values, domain, i, n), np.zeros(n)
+    values, at, domain, flags = tree.values, tree.at, tree.domain, tree.flags
+    centre, away = centres(tree, i, n), np.zeros(n)
     for f in range(len(values)):
         if values[f] == 0:
             if domain[0, f] < domain[1, f]:
                 a, b = domain[0, f], domain[1, f]
-                x, y = low[i, f, :n].min(), high[i, f, :n].max()
+                x, y = tree.low[i, f, :n].min(), tree.high[i, f, :n].max()
                 middle = (0.5 * (min(max(x, a), b) + min(max(y, a), b)) - a) * (1.0 / (b - a))
                 for e in range(n):
                     away[e] += (centre[e, f] - middle) ** 2

@@ -1,4 +1,4 @@
-"""How entries come into the E-tree and leave it. The tables are those of e_tree_jit.py."""
+"""How entries come into the E-tree and leave it."""
 
 import math
 
@@ -12,18 +12,20 @@ from thalweg.index.e_tree_nodes_jit import (
     ROOT,
     SIZE,
     USED,
+    Box,
+    Tree,
     bound,
     choose,
     free_node,
+    new_box,
     put,
     take_node,
     take_out,
     tighten,
-    where,
 )
 from thalweg.index.e_tree_split_jit import divide, farthest
 from thalweg.index.scores_jit import push
-from thalweg.index.trees_jit import Bits
+from thalweg.index.trees_jit import Boxes
 from thalweg.jit.compile import called, compiled
 from thalweg.pool.leaf_jit import Floats, Ints
 
@@ -31,9 +33,8 @@ from thalweg.pool.leaf_jit import Floats, Ints
 
 
 @compiled
-def insert(low: Floats, high: Floats, flags: Bits, entry: Ints, links: Ints, head: Ints, home: Ints, domain: Floats,
-           values: Ints, at: Ints, lo: Floats, hi: Floats, bits: Bits, what: Ints, level: Ints, left: int, owed: int,
-           treated: int, rule: int, share: float) -> tuple[Ints, Ints, int, int, int]:  # fmt: skip
+def insert(tree: Tree, rules: Boxes, what: Ints, level: Ints, left: int, owed: int, treated: int, rule: int,
+           share: float) -> tuple[Ints, Ints, int, int, int]:  # fmt: skip
     """Insert entries from the last to the first; stop where nodes might run out. Give what is left to call again with.
 
     level: of the node that an entry goes into. 0: the entry is a row of the table of rules; above: a node, which has
@@ -41,8 +42,9 @@ def insert(low: Floats, high: Floats, flags: Bits, entry: Ints, links: Ints, hea
     those that lost their place to one being inserted; ``treated`` has a bit for each level at which that happened.
     share: of the entries of a node, that lose their place when it first has too many; see ``add_entry``.
     """
-    work = np.empty((2, entry.shape[1]))
-    a, b, c = np.empty(len(values)), np.empty(len(values)), np.empty(bits.shape[1], dtype=np.uint64)
+    tree, rules = Tree(*tree), Boxes(*rules)
+    entry, links, head, domain = tree.entry, tree.links, tree.head, tree.domain
+    box, work = new_box(tree), np.empty((2, entry.shape[1]))
     while left > 0:
         if len(links) - head[USED] < links[head[ROOT], LEVEL] + 3:
             return what, level, left, owed, treated
@@ -51,69 +53,66 @@ def insert(low: Floats, high: Floats, flags: Bits, entry: Ints, links: Ints, hea
             owed, treated = left, 0
         row, to = what[left], level[left]
         if to > 0:
-            bound(low, high, flags, links, row, a, b, c)
+            bound(tree, row, box)
         else:
-            a[:], b[:], c[:] = lo[row], hi[row], bits[row]
-            for f in range(len(values)):
-                for end in (a[f], b[f]):
+            box.lo[:], box.hi[:], box.bits[:] = rules.lo[row], rules.hi[row], rules.bits[row]
+            for f in range(len(box.lo)):
+                for end in (box.lo[f], box.hi[f]):
                     if -math.inf < end < math.inf:
                         domain[0, f], domain[1, f] = min(domain[0, f], end), max(domain[1, f], end)
-        i = add_entry(low, high, flags, entry, links, head, home, domain, values, at, a, b, c, row, to, rule,
-                      treated if share > 0.0 else -1, work)  # fmt: skip
+        i = add_entry(tree, box, row, to, rule, treated if share > 0.0 else -1, work)
         if i >= 0:
             treated |= 1 << links[i, LEVEL]
-            gone = farthest(low, high, flags, values, at, domain, i, links[i, SIZE], share)
-            names = entry[i][gone]
+            names = entry[i][farthest(tree, i, links[i, SIZE], share)]
             for k in range(len(names)):
-                take_out(low, high, flags, entry, links, i, where(entry, links, i, names[k]))
+                take_out(tree, i, names[k])
                 if links[i, LEVEL] == 0:
-                    home[names[k]] = -1
+                    tree.home[names[k]] = -1
                 what, level = push(what, left, names[k]), push(level, left, links[i, LEVEL])
                 left += 1
             while i != head[ROOT]:
-                tighten(low, high, flags, entry, links, i, a, b, c)
+                tighten(tree, i, box)
                 i = links[i, PARENT]
     while links[head[ROOT], LEVEL] > 0 and links[head[ROOT], SIZE] == 1:
         root = head[ROOT]
         head[ROOT] = entry[root, 0]
         links[head[ROOT], PARENT] = -1
-        free_node(links, head, root)
+        free_node(tree, root)
     return what, level, 0, 0, 0
 
 
 @called
-def add_entry(low: Floats, high: Floats, flags: Bits, entry: Ints, links: Ints, head: Ints, home: Ints, domain: Floats,
-              values: Ints, at: Ints, lo: Floats, hi: Floats, bits: Bits, what: int, level: int, rule: int,
-              treated: int, work: Floats) -> int:  # fmt: skip
+def add_entry(tree: Tree, box: Box, what: int, level: int, rule: int, treated: int, work: Floats) -> int:
     """Insert an entry: down to the node that grows least, and where a node has too many entries divide it.
 
     Give a node that has too many and is not divided, as some of its entries shall find another place (the R*-tree's
     forced re-insertion); -1: there is none. It is not the root, and the first of its level: ``treated`` has a bit for
     each level at which there was one (-1: nothing is ever inserted again).
     """
+    low, high, links, head = tree.low, tree.high, tree.links, tree.head
     i = head[ROOT]
     while links[i, LEVEL] > level:
-        e = choose(low, high, flags, entry, links, values, at, domain, i, lo, hi, bits, work)
-        for f in range(len(lo)):
-            low[i, f, e], high[i, f, e] = min(low[i, f, e], lo[f]), max(high[i, f, e], hi[f])
-        for k in range(len(bits)):
-            flags[i, e, k] |= bits[k]
-        i = entry[i, e]
-    put(low, high, flags, entry, links, home, i, what, lo, hi, bits)
+        e = choose(tree, i, box, work)
+        for f in range(len(box.lo)):
+            low[i, f, e], high[i, f, e] = min(low[i, f, e], box.lo[f]), max(high[i, f, e], box.hi[f])
+        for k in range(len(box.bits)):
+            tree.flags[i, e, k] |= box.bits[k]
+        i = tree.entry[i, e]
+    put(tree, i, what, box)
     while links[i, SIZE] > head[MOST]:
         if i != head[ROOT] and (treated >> links[i, LEVEL]) & 1 == 0:
             return int(i)
-        other = divide(low, high, flags, entry, links, head, home, domain, values, at, i, rule)
+        other = divide(tree, i, rule)
         if i == head[ROOT]:
-            root = take_node(low, high, flags, links, head, links[i, LEVEL] + 1)
+            root = take_node(tree, links[i, LEVEL] + 1)
             head[ROOT] = root
-            bound(low, high, flags, links, i, lo, hi, bits)
-            put(low, high, flags, entry, links, home, root, i, lo, hi, bits)
+            bound(tree, i, box)
+            put(tree, root, i, box)
         else:
-            tighten(low, high, flags, entry, links, i, lo, hi, bits)
+            tighten(tree, i, box)
         above = links[i, PARENT]
-        bound(low, high, flags, links, other, lo, hi, bits)
-        put(low, high, flags, entry, links, home, above, other, lo, hi, bits)
+        bound(tree, other, box)
+        put(tree, above, other, box)
         i = above
     return -1
 
@@ -122,21 +121,20 @@ def add_entry(low: Floats, high: Floats, flags: Bits, entry: Ints, links: Ints, 
 
 
 @compiled
-def delete(low: Floats, high: Floats, flags: Bits, entry: Ints, links: Ints, head: Ints, home: Ints,
-           rows: Ints) -> tuple[Ints, Ints]:  # fmt: skip
+def delete(tree: Tree, rows: Ints) -> tuple[Ints, Ints]:
     """Delete rows, and dissolve nodes with too few entries; give what lost its place so, and the level of its node.
 
     All rows leave their leaves first. Then level after level the boxes of the nodes in question shrink. Entries of
     higher nodes come first: they must have their place again before what goes below them.
     """
-    d, width = low.shape[1], flags.shape[2]
-    lo, hi, bits = np.empty(d), np.empty(d), np.empty(width, dtype=np.uint64)
+    tree = Tree(*tree)
+    links, head, home, box = tree.links, tree.head, tree.home, new_box(tree)
     seen = np.zeros(len(links), dtype=np.bool_)
     queue, n = np.empty(len(links), dtype=np.int64), 0
     for row in rows:
         i = home[row]
         home[row] = -1
-        take_out(low, high, flags, entry, links, i, where(entry, links, i, row))
+        take_out(tree, i, row)
         if not seen[i]:
             seen[i] = True
             queue[n] = i
@@ -153,15 +151,16 @@ def delete(low: Floats, high: Floats, flags: Bits, entry: Ints, links: Ints, hea
             queue[n] = above
             n += 1
         if links[i, SIZE] >= head[LEAST]:
-            tighten(low, high, flags, entry, links, i, lo, hi, bits)
+            tighten(tree, i, box)
             continue
-        take_out(low, high, flags, entry, links, above, where(entry, links, above, i))
+        take_out(tree, above, i)
         for e in range(links[i, SIZE]):
-            orphans, levels = push(orphans, lost, entry[i, e]), push(levels, lost, links[i, LEVEL])
+            orphan = tree.entry[i, e]
+            orphans, levels = push(orphans, lost, orphan), push(levels, lost, links[i, LEVEL])
             lost += 1
             if links[i, LEVEL] == 0:
-                home[entry[i, e]] = -1
-        free_node(links, head, i)
+                home[orphan] = -1
+        free_node(tree, i)
     root = head[ROOT]
     if links[root, SIZE] == 0:
         links[root, LEVEL] = levels[lost - 1] if lost > 0 else 0

@@ -11,6 +11,8 @@ from thalweg.core import params
 from thalweg.core.fields import Parametrised
 from thalweg.core.protocols import State
 from thalweg.index.rules import Floats, Ints, Rules, bit_places
+from thalweg.index.trees_jit import Boxes
+from thalweg.jit.compile import plain
 
 _DEAD = 0.25
 """The tables are written anew once so large a share of their rules is deleted."""
@@ -39,19 +41,12 @@ class Index(Parametrised, ABC):
     """What all indexes share: the table of rules. A kind of index adds how rules are found."""
 
     TABLES: ClassVar[tuple[str, ...]] = (
-        "lo",
-        "hi",
-        "bits",
-        "values",
-        "payload",
-        "owner",
-        "number",
-        "alive",
-        "weight",
-        "names",
-    )
+        "lo", "hi", "bits", "values", "payload", "owner", "number", "alive", "weight", "names",
+    )  # fmt: skip
     mappable: ClassVar[bool] = True
     """Can its tables stand on a file?"""
+    OWN: ClassVar[tuple[str, ...]] = ()
+    """Tables that a kind of index adds."""
     needs_trees: ClassVar[bool] = False
     """Can it only hold rules of trees?"""
 
@@ -92,6 +87,10 @@ class Index(Parametrised, ABC):
 
     def _reset(self) -> None:
         """Begin with no rules."""
+
+    @property
+    def _boxes(self) -> Boxes:
+        return plain(Boxes(self.lo, self.hi, self.bits, self.values, self.at))
 
     # -- the verbs ----------------------------------------------------------------------------------------------------
 
@@ -215,10 +214,7 @@ class Index(Parametrised, ABC):
 
     def tables(self) -> State:
         """All tables, not copied: what another process needs to answer."""
-        return {name: getattr(self, name) for name in Index.TABLES} | self._own_tables()
-
-    def _own_tables(self) -> State:
-        return {}
+        return {name: getattr(self, name) for name in (*self.TABLES, *self.OWN)}
 
     def state(self) -> State:
         """Copy out all tables."""
@@ -263,14 +259,13 @@ class Index(Parametrised, ABC):
     def _take(self, tables: State) -> None:
         """Let the tables be these."""
         self._clear(tables["values"], tables["payload"].shape[1])
-        for name in Index.TABLES:
-            if name != "values":
-                self._put(name, tables[name])
+        for name, table in tables.items():
+            self._put(name, table)
         self._slot: dict[int, int] = {int(k): i for i, k in enumerate(tables["names"].tolist()) if k != _GONE}
-        self._adopt(tables)
+        self._adopt()
 
-    def _adopt(self, state: Mapping[str, NDArray[Any]]) -> None:
-        """Take over the tables of ``_own_tables``, or make them from the rules."""
+    def _adopt(self) -> None:
+        """Refuse tables of its own that it could not have made, or make them anew from the rules."""
 
     # -- inside -------------------------------------------------------------------------------------------------------
 

@@ -1,17 +1,16 @@
 """The plain ways: look at every rule, or go down every tree. All other indexes must say what these say."""
 
-from collections.abc import Mapping
-from typing import Any, final
+from typing import final
 
 import numpy as np
-from numpy.typing import NDArray
 
-from thalweg.core.protocols import State
-from thalweg.index import batch_jit, trees_jit
 from thalweg.index import scores_jit as jit
+from thalweg.index import trees_jit
 from thalweg.index.batch import height, rooms
+from thalweg.index.batch_jit import batch_scores
 from thalweg.index.index import Index
 from thalweg.index.rules import Floats, Ints, Rules
+from thalweg.jit.compile import plain
 
 
 @final
@@ -37,12 +36,10 @@ class LinearRules(Index):
         pass
 
     def _scores(self, X: Floats, out: Floats) -> None:
-        jit.scan_scores(
-            self.lo, self.hi, self.bits, self.values, self.at, self.payload, self.owner, self.alive, self.weight, X, out
-        )
+        jit.scan_scores(self._boxes, self.payload, self.owner, self.alive, self.weight, X, out)
 
     def _match(self, X: Floats, start: Ints) -> Ints:
-        return jit.scan_match(self.lo, self.hi, self.bits, self.values, self.at, self.alive, X, start)
+        return jit.scan_match(self._boxes, self.alive, X, start)
 
 
 class _Trees(Index):
@@ -96,12 +93,7 @@ class _Trees(Index):
         there = self.rule < len(new)
         self.rule[there] = new[self.rule[there].astype(np.int64)].astype(np.uint32)
 
-    def _own_tables(self) -> State:
-        return {name: getattr(self, name) for name in self.OWN}
-
-    def _adopt(self, state: Mapping[str, NDArray[Any]]) -> None:
-        for name in self.OWN:
-            setattr(self, name, state[name])
+    def _adopt(self) -> None:
         n = len(self.packed)
         sound = (
             len(self.rule) == n
@@ -155,7 +147,7 @@ class CompiledTrees(_Trees):
     """
 
     def _scores(self, X: Floats, out: Floats) -> None:
-        routine: Any = batch_jit.batch_scores
-        rules = (self.payload, self.owner, self.alive, self.weight)
-        work = rooms(X, self._height, len(self.roots))
-        routine(self.packed, self.rule, self.roots.reshape(-1, 1), *rules, X, out, *work)
+        batch_scores(
+            self.packed, self.rule, self.roots.reshape(-1, 1), self.payload, self.owner, self.alive, self.weight,
+            X, out, plain(rooms(X, self._height, len(self.roots))),
+        )  # fmt: skip

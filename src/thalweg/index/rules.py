@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from thalweg.core import params
 from thalweg.index import trees_jit as jit
+from thalweg.jit.compile import plain
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -122,7 +123,7 @@ class Rules:
         """Say for each row of X which rules hold it: rows × rules."""
         X = np.ascontiguousarray(X, dtype=np.float64)
         at, _ = bit_places(self.values)
-        return jit.hold_all(self.lo, self.hi, self.bits, self.values, at, X)
+        return jit.hold_all(plain(jit.Boxes(self.lo, self.hi, self.bits, self.values, at)), X)
 
 
 def boxes_of_tree(
@@ -130,8 +131,8 @@ def boxes_of_tree(
 ) -> Rules:
     """Make the rules of a tree: a box for each leaf; one that no record can reach is left out."""
     at, width = bit_places(values)
-    lo, hi, bits = jit.boxes(nodes, missing, values, at, width)
-    kept = jit.possible(lo, hi, bits, values, at)
+    lo, hi, bits = jit.boxes_of(nodes, missing, values, at, width)
+    kept = jit.possible(plain(jit.Boxes(lo, hi, bits, values, at)))
     leaf_rule = np.where(kept, np.cumsum(kept) - 1, -1)
     if not kept.all():
         lo, hi, bits, payload, support = lo[kept], hi[kept], bits[kept], payload[kept], support[kept]

@@ -1,7 +1,7 @@
 """What all indexes share: the table of rules, and how matched rules become scores.
 
 | table   | shape      | dtype   | meaning                                                                          |
-| lo, hi, bits, values, at    |         | as in trees_jit.py, a row for each rule, in the order of insertion |
+| boxes   |            |         | as in trees_jit.py, a row for each rule, in the order of insertion               |
 | payload | rules × C  | float64 | what each rule votes                                                             |
 | owner   | rules      | int64   | the classifier that each rule is of, counted in the order of insertion           |
 | alive   | rules      | int64   | 0: the rule's classifier was deleted                                             |
@@ -13,7 +13,7 @@ floats depend on it.
 
 import numpy as np
 
-from thalweg.index.trees_jit import Bits, Whole, descend, holds
+from thalweg.index.trees_jit import Boxes, Whole, descend, holds
 from thalweg.jit.compile import called, compiled, inlined
 from thalweg.pool.leaf_jit import Floats, Ints
 from thalweg.pool.pool_jit import Nodes
@@ -42,24 +42,25 @@ def push(found: Ints, n: int, i: int) -> Ints:
 
 
 @compiled
-def scan_scores(lo: Floats, hi: Floats, bits: Bits, values: Ints, at: Ints, payload: Floats, owner: Ints, alive: Ints,
-                weight: Floats, X: Floats, out: Floats) -> None:  # fmt: skip
+def scan_scores(boxes: Boxes, payload: Floats, owner: Ints, alive: Ints, weight: Floats, X: Floats,
+                out: Floats) -> None:  # fmt: skip
     """Look at every rule for every row."""
+    boxes = Boxes(*boxes)
     for r in range(len(X)):
-        for i in range(len(lo)):
-            if alive[i] != 0 and holds(lo, hi, bits, values, at, i, X, r):
+        for i in range(len(alive)):
+            if alive[i] != 0 and holds(boxes, i, X, r):
                 add_rule(payload, owner, weight, i, out, r)
 
 
 @compiled
-def scan_match(lo: Floats, hi: Floats, bits: Bits, values: Ints, at: Ints, alive: Ints, X: Floats,
-               start: Ints) -> Ints:  # fmt: skip
+def scan_match(boxes: Boxes, alive: Ints, X: Floats, start: Ints) -> Ints:
     """Give the rules that hold each row, one row after the other; row r's begin at start[r]."""
+    boxes = Boxes(*boxes)
     found, n = np.empty(64, dtype=np.int64), 0
     for r in range(len(X)):
         start[r] = n
-        for i in range(len(lo)):
-            if alive[i] != 0 and holds(lo, hi, bits, values, at, i, X, r):
+        for i in range(len(alive)):
+            if alive[i] != 0 and holds(boxes, i, X, r):
                 found = push(found, n, i)
                 n += 1
     start[len(X)] = n

@@ -3,11 +3,6 @@
 | table   | shape        | dtype   | meaning                                                                      |
 | nodes   | nodes        | NODE    | as in pool/pool_jit.py,  the root first; of a leaf ``left`` is its number   |
 | missing | nodes        | int64   | of an inner node: the child for a value that is missing or has no branch      |
-| lo, hi  | leaves × d   | float64 | a box holds x_f if lo ≤ x_f ≤ hi; of a nominal feature -∞ and ∞              |
-| bits    | leaves × B   | uint64  | a row of bits: for each feature first "missing values too", then of a nominal |
-|         |              |         | feature with V values one for each of them, and one for all others            |
-| values  | d            | int64   | V of each feature; 0: numeric                                                |
-| at      | d            | int64   | where the bits of each feature begin                                         |
 
 Packed, every test is ``x_f ≤ t``: a nominal one becomes two or more of them, and a node may be there twice.
 
@@ -17,6 +12,7 @@ Packed, every test is ``x_f ≤ t``: a nominal one becomes two or more of them, 
 """
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +27,22 @@ Whole = NDArray[np.uint32]
 PACKED = np.dtype([("threshold", np.float64), ("feature", np.uint32), ("left", np.uint32)])
 NO_LEAF = 0xFFFFFFFF
 _ONE = np.uint64(1)
+
+
+class Boxes(NamedTuple):
+    """Rules as boxes, a row for each."""
+
+    lo: Floats
+    """rules × d: a box holds x_f if lo ≤ x_f ≤ hi; of a nominal feature -∞."""
+    hi: Floats
+    """rules × d: of a nominal feature ∞."""
+    bits: Bits
+    """rules × B: for each feature first "missing values too", then of a nominal feature with V values one for each of
+    them, and one for all others."""
+    values: Ints
+    """d: V of each feature; 0: numeric."""
+    at: Ints
+    """d: where the bits of each feature begin."""
 
 
 @compiled
@@ -86,8 +98,9 @@ def set_bit(bits: Bits, i: int, k: int, on: bool) -> None:
 
 
 @inlined
-def holds(lo: Floats, hi: Floats, bits: Bits, values: Ints, at: Ints, i: int, X: Floats, r: int) -> bool:
+def holds(boxes: Boxes, i: int, X: Floats, r: int) -> bool:
     """Does box i hold row r?"""
+    lo, hi, bits, values, at = boxes
     for f in range(lo.shape[1]):
         v = X[r, f]
         if values[f] == 0:
@@ -108,7 +121,7 @@ def place(values: Ints, at: Ints, f: int, v: float) -> int:
 
 
 @compiled
-def boxes(nodes: Nodes, missing: Ints, values: Ints, at: Ints, width: int) -> tuple[Floats, Floats, Bits]:
+def boxes_of(nodes: Nodes, missing: Ints, values: Ints, at: Ints, width: int) -> tuple[Floats, Floats, Bits]:
     """Give the box of each leaf, in the order of their numbers."""
     n, d = len(nodes), len(values)
     lo, hi = np.full((n, d), -math.inf), np.full((n, d), math.inf)
@@ -157,8 +170,9 @@ def restrict(bits: Bits, i: int, first: int, values: int, t: float, branch: int,
 
 
 @compiled
-def possible(lo: Floats, hi: Floats, bits: Bits, values: Ints, at: Ints) -> NDArray[np.bool_]:
+def possible(boxes: Boxes) -> NDArray[np.bool_]:
     """Which boxes hold anything at all?"""
+    lo, hi, bits, values, at = boxes
     kept = np.ones(len(lo), dtype=np.bool_)
     for i in range(len(lo)):
         for f in range(len(values)):
@@ -307,10 +321,11 @@ def descend(packed: Nodes, root: int, X: Floats, r: int) -> int:
 
 
 @compiled
-def hold_all(lo: Floats, hi: Floats, bits: Bits, values: Ints, at: Ints, X: Floats) -> NDArray[np.bool_]:
+def hold_all(boxes: Boxes, X: Floats) -> NDArray[np.bool_]:
     """Say for each row which boxes hold it."""
-    found = np.zeros((len(X), len(lo)), dtype=np.bool_)
+    boxes = Boxes(*boxes)
+    found = np.zeros((len(X), len(boxes.lo)), dtype=np.bool_)
     for r in range(len(X)):
-        for i in range(len(lo)):
-            found[r, i] = holds(lo, hi, bits, values, at, i, X, r)
+        for i in range(len(boxes.lo)):
+            found[r, i] = holds(boxes, i, X, r)
     return found

@@ -3,13 +3,14 @@
 import os
 import threading
 import time
-from collections.abc import Hashable
 from typing import Any, Literal, NamedTuple, Self, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from thalweg.core import params
+from thalweg.core.answering import Answering
+from thalweg.core.labels import Labels
 from thalweg.core.schema import Schema
 from thalweg.keeping import snapshot
 from thalweg.serve.versions import Note, Shelf
@@ -21,11 +22,11 @@ class _Held(NamedTuple):
     """A version in memory. It never changes: a newer one takes its place as a whole."""
 
     note: Note
-    model: Any
+    model: Answering
 
 
 @final
-class Predictor:
+class Predictor(Answering):
     """Answers from the newest version in a ``Trainer``'s folder, in any thread or process.
 
     A newer version is loaded beside the one that answers, and then takes its place in one step: an answer comes from
@@ -104,9 +105,8 @@ class Predictor:
             if found is None:
                 return False
             note, model = found
-            schema = getattr(model, "schema", None)
-            if isinstance(schema, Schema):  # compile, and touch the tables, before anyone waits for it
-                model.predict_proba(np.zeros((1, schema.n_features)))
+            if model.schema is not None:  # compile, and touch the tables, before anyone waits for it
+                model.predict_proba(np.zeros((1, model.schema.n_features)))
             self._held = _Held(note, model)
             self.trouble = None
             return True
@@ -143,7 +143,7 @@ class Predictor:
         return 0 if held is None else held.note.rows
 
     @property
-    def model(self) -> Any:
+    def model(self) -> Answering:
         """What answers now."""
         return self._now().model
 
@@ -160,26 +160,14 @@ class Predictor:
         held = self._now()
         return held.model.predict_proba(X), held.note.version
 
-    def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Give each row's probability of each class in ``classes_``."""
-        return np.asarray(self._now().model.predict_proba(X))
+    def _proba(self, x: Any, one: bool) -> tuple[NDArray[np.float64], Labels]:
+        return self._now().model._proba(x, one)
 
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Give each row's most probable label."""
-        return np.asarray(self._now().model.predict(X))
+    def _winner(self, x: Any, one: bool) -> tuple[NDArray[np.int64], Labels]:
+        return self._now().model._winner(x, one)
 
-    def predict_proba_one(self, x: Any) -> dict[Hashable, float]:
-        """Give the probability of each class for one record."""
-        return dict(self._now().model.predict_proba_one(x))
-
-    def predict_one(self, x: Any) -> Any:
-        """Give the most probable label of one record."""
-        return self._now().model.predict_one(x)
-
-    @property
-    def classes_(self) -> NDArray[Any]:
-        """The labels that the present version knows."""
-        return np.asarray(self._now().model.classes_)
+    def _known(self) -> tuple[Labels, Schema | None]:
+        return self._now().model._known()
 
     def close(self) -> None:
         """Look for no more versions; the present one still answers."""

@@ -61,8 +61,8 @@ class FrozenEnsemble(Frozen):
     def _answer(self, X: Floats) -> Floats:
         return self._shares(X, labels=False)
 
-    def _winner(self, X: Floats) -> Ints:
-        return np.asarray(self._shares(X, labels=True).argmax(axis=1))
+    def _winner(self, x: Any, one: bool) -> tuple[Ints, Labels]:
+        return self._shares(self._rows(x, one), labels=True).argmax(axis=1), self._labels
 
     def _shares(self, X: Floats, *, labels: bool) -> Floats:
         out = np.zeros((len(X), len(self._labels)))

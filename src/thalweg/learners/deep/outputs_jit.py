@@ -12,7 +12,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from thalweg.jit.compile import hot, inlined
+from thalweg.jit.compile import hot, inlined, inlined_entry
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -54,7 +54,7 @@ def combine(P: Floats, y: Ints, events: Ints, known: int, rule: int, losses: Flo
                 duel[LOST] += 1.0
 
 
-@inlined
+@inlined_entry
 def weigh(losses: Floats, voting: int, rule: int, weights: Floats) -> None:
     """Fill ``weights``, which sum to 1, with the say of each layer that votes.
 

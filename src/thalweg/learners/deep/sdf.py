@@ -210,8 +210,7 @@ class StreamingDeepForest(Classifier):
         weights = np.empty(len(answers))
         labels = y[steps.rows] if len(y) else y
         rule = OUTPUTS[self._chosen("output")]
-        routine: Any = jit.combine
-        routine(np.stack(answers), labels, steps.events, known, rule, self._losses, self._duel, weights, mixed)
+        jit.combine(np.stack(answers), labels, steps.events, known, rule, self._losses, self._duel, weights, mixed)
         if len(steps.asked):
             out[steps.rows[steps.asked], :known] = mixed[steps.asked, :known]
 
@@ -315,8 +314,7 @@ class StreamingDeepForest(Classifier):
         """The say that each layer has now."""
         weights = np.empty(self.n_layers)
         losses = self._losses if self._started else np.zeros(self.n_layers)
-        one: Any = getattr(jit.weigh, "py_func", jit.weigh)  # not worth compiling for a few numbers
-        one(losses, self.n_layers, OUTPUTS[self._chosen("output")], weights)
+        jit.weigh(losses, self.n_layers, OUTPUTS[self._chosen("output")], weights)
         return [float(v) for v in weights]
 
     def layer_probas(self, X: Any) -> list[Floats]:

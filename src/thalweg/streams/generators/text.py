@@ -9,8 +9,9 @@ from thalweg.core.chunk import Chunk
 from thalweg.core.fields import choice, flag, whole
 from thalweg.core.protocols import State
 from thalweg.core.schema import Schema
+from thalweg.jit.compile import plain
 from thalweg.streams.draw_jit import Floats, Ints, Seeds
-from thalweg.streams.generators.text_jit import build, fill, fill_sparse, prepare
+from thalweg.streams.generators.text_jit import Words, build, fill, fill_sparse, prepare
 from thalweg.streams.source import RNG, Generator, Rng
 
 
@@ -67,20 +68,22 @@ class Text(Generator):
 
     def _fill(self, X: Floats, y: Ints) -> None:
         X[:] = 0.0
-        tables = self._bounds, self._polarity, self._guide, self._hits
-        fill(self._random, *tables, self.compat == "moa", self._java, X, y)
+        fill(self._random, self._lexicon, self.compat == "moa", self._java, X, y)
+
+    @property
+    def _lexicon(self) -> Words:
+        return plain(Words(self._bounds, self._polarity, self._guide, self._hits))
 
     def _next(self, n: int) -> Chunk:
         if not self.sparse:
             return super()._next(n)
-        y, tables = np.empty(n, dtype=np.int64), (self._bounds, self._polarity, self._guide, self._hits)
-        way = self.compat == "moa", self._java
+        y, way, lexicon = np.empty(n, dtype=np.int64), (self.compat == "moa", self._java), self._lexicon
         cells = int(self.words) // 64 + 1
         noted = np.zeros(cells, dtype=np.uint64), np.zeros(cells // 64 + 1, dtype=np.uint64)
         ends = np.zeros(n + 1, dtype=np.int64)
         columns = np.empty(16 * n + max(self.words, 256), dtype=np.int64)
         done = 0
-        while (done := fill_sparse(self._random, *tables, *noted, *way, done, columns, ends, y)) < n:
+        while (done := fill_sparse(self._random, lexicon, *noted, *way, done, columns, ends, y)) < n:
             columns = np.concatenate([columns, np.empty_like(columns)])
         return Chunk(self._rows(columns[: ends[-1]], ends), y)
 

@@ -2,13 +2,11 @@
 
 | table    | shape        | dtype   | meaning                                                                  |
 | random   | 1 / 3        | uint64  | random state, see draw_jit                                               |
-| bounds   | words        | float64 | running sum of the words' shares, the last one is 1 (fixed)              |
-| polarity | words        | int64   | 1: a positive word, -1: a negative one, 0: neither (fixed)               |
-| guide    | a power of 2 | int64   | what draws from k / len on mean; -1 - i: word i, or one after it (fixed) |
-| hits     | words        | int64   | where the search ends: at the word itself, MOA's at times before (fixed) |
 | noted    | words / 64   | uint64  | sparse rows: a bit for each feature of the row that is being drawn       |
 | groups   | words / 4096 | uint64  | a bit for each cell of ``noted`` that has one                            |
 """
+
+from typing import NamedTuple
 
 import numpy as np
 
@@ -22,6 +20,19 @@ for _i in range(64):
     _PLACES[((0x03F79D71B4CB0A89 << _i) & 0xFFFFFFFFFFFFFFFF) >> 58] = _i
 
 _LONGEST = 256  # a normal draw from 53 bits lies within 13 of 0, so a message has at most 210 words
+
+
+class Words(NamedTuple):
+    """What is fixed about the words."""
+
+    bounds: Floats
+    """words: running sum of their shares, the last one is 1."""
+    polarity: Ints
+    """words: 1: a positive one, -1: a negative one, 0: neither."""
+    guide: Ints
+    """a power of 2: what draws from k / len on mean; -1 - i: word i, or one after it."""
+    hits: Ints
+    """words: where the search ends: at the word itself, MOA's at times before."""
 
 
 @compiled
@@ -61,49 +72,38 @@ def _search(bounds: Floats, hits: Ints, u: float, i: int) -> int:
 
 
 @inlined
-def _find(bounds: Floats, guide: Ints, hits: Ints, u: float) -> int:
+def _find(lexicon: Words, u: float) -> int:
     """Find the word of a draw: the first whose running sum is not below it."""
-    found = guide[int(u * len(guide))]
-    return int(found) if found >= 0 else _search(bounds, hits, u, -1 - found)
+    found = lexicon.guide[int(u * len(lexicon.guide))]
+    return int(found) if found >= 0 else _search(lexicon.bounds, lexicon.hits, u, -1 - found)
 
 
 @inlined
-def _message(
-    random: Seeds, bounds: Floats, polarity: Ints, guide: Ints, hits: Ints, java: bool, draws: Floats, words: Ints
-) -> tuple[int, int]:
+def _message(random: Seeds, lexicon: Words, java: bool, draws: Floats, words: Ints) -> tuple[int, int]:
     """Draw a message; give its length, and by how many its positive words outnumber the negative ones."""
     length = max(1, int(15.0 * (1.0 + normal(random, java))))
     uniforms(random, java, draws[:length])
     feeling = 0
     for j in range(length):
-        i = _find(bounds, guide, hits, draws[j])
+        i = _find(lexicon, draws[j])
         words[j] = i
-        feeling += polarity[i]
+        feeling += lexicon.polarity[i]
     return length, feeling
 
 
 @compiled
-def fill(
-    random: Seeds,
-    bounds: Floats,
-    polarity: Ints,
-    guide: Ints,
-    hits: Ints,
-    moa: bool,
-    java: bool,
-    X: Floats,
-    y: Ints,
-) -> None:
+def fill(random: Seeds, lexicon: Words, moa: bool, java: bool, X: Floats, y: Ints) -> None:
     """Write the next rows, into zeros, and their labels.
 
     MOA's way: word i sets feature i + 1, the last one none, and the words of messages that were thrown away stay.
     """
+    lexicon = Words(*lexicon)
     draws, words = np.empty(_LONGEST), np.empty(_LONGEST, dtype=np.int64)
     for r in range(len(y)):
         feeling = 0
         length = 0
         while feeling == 0:
-            length, feeling = _message(random, bounds, polarity, guide, hits, java, draws, words)
+            length, feeling = _message(random, lexicon, java, draws, words)
             if moa:
                 for j in range(length):
                     if words[j] + 1 < X.shape[1]:
@@ -151,27 +151,15 @@ def _collect(noted: Seeds, groups: Seeds, columns: Ints, end: int) -> int:
 
 
 @compiled
-def fill_sparse(
-    random: Seeds,
-    bounds: Floats,
-    polarity: Ints,
-    guide: Ints,
-    hits: Ints,
-    noted: Seeds,
-    groups: Seeds,
-    moa: bool,
-    java: bool,
-    done: int,
-    columns: Ints,
-    ends: Ints,
-    y: Ints,
-) -> int:
+def fill_sparse(random: Seeds, lexicon: Words, noted: Seeds, groups: Seeds, moa: bool, java: bool, done: int,
+                columns: Ints, ends: Ints, y: Ints) -> int:  # fmt: skip
     """Write the same rows as ``fill``, as the columns of their ones and where each row ends among them.
 
     ``done`` rows are there already. Give how many are there now: fewer than wanted where ``columns`` has no more room.
     """
     draws, words = np.empty(_LONGEST), np.empty(_LONGEST, dtype=np.int64)
-    features = len(bounds)
+    lexicon = Words(*lexicon)
+    features = len(lexicon.bounds)
     room = features if moa else min(_LONGEST, features)  # for the longest row
     for r in range(done, len(y)):
         if len(columns) - ends[r] < room:
@@ -179,7 +167,7 @@ def fill_sparse(
         feeling = 0
         length = 0
         while feeling == 0:
-            length, feeling = _message(random, bounds, polarity, guide, hits, java, draws, words)
+            length, feeling = _message(random, lexicon, java, draws, words)
             if moa:
                 _note(words, length, 1, features, noted, groups)
         if not moa:
