@@ -58,6 +58,8 @@ class DriftStream(Source):
     (2000, 3000)
     """
 
+    opens_files = False
+
     def __init__(
         self,
         old: Stream,

@@ -3,7 +3,7 @@
 import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,6 +39,8 @@ class Source(ABC):
     """The highest value that a pixel may have, where the records are images of a known scale from 0."""
     sparse: bool = False
     """Are the rows of its chunks a ``scipy.sparse.csr_array``?"""
+    opens_files: ClassVar[bool] = True
+    """Do its parameters name files, or anything else outside this program? Then ``load`` asks for the caller's word."""
     _limit: int | None = None
     _given: int = 0
 
@@ -215,6 +217,7 @@ class Generator(Source, Parametrised):
     (True, False)
     """
 
+    opens_files = False
     seed: int = fields.whole(default=1, doc="Of the random numbers.", least=0)
     limit: int | None = fields.whole(default=None, doc="Rows; None: endless.", least=0)
 

@@ -9,7 +9,7 @@ from typing import Any, final
 
 from thalweg.core.chunk import Chunk
 from thalweg.core.schema import Schema
-from thalweg.streams.files.blocks import Block, BlockStream, Mark
+from thalweg.streams.files.blocks import Block, BlockStream, Mark, check_path
 from thalweg.streams.files.columns import Columns
 from thalweg.streams.files.quarantine import Bad
 
@@ -41,7 +41,7 @@ class _ArrowFiles(BlockStream):
         import pyarrow as pa
 
         self._set_limit(limit)
-        self._paths = _expand(path, self._ends)
+        self._paths = [check_path(file) for file in _expand(path, self._ends)]
         self.path, self.target, self.time, self.label_time = os.fspath(path), target, time, label_time
         self.drop, self.nominal, self._given_schema = drop, nominal, schema
         self._name = self.name = Path(self.path).name or Path(self.path).resolve().name

@@ -33,6 +33,7 @@ class Around(Source):
     The other stream is read from where it is. A subclass writes ``_changed``.
     """
 
+    opens_files = False
     stream: Stream
     seed: int = 0
     _begin: State | None = None

@@ -51,6 +51,8 @@ class RecurringDrift(Source):
     (1000, 2000, 3000)
     """
 
+    opens_files = False
+
     def __init__(
         self, concepts: Sequence[Stream], period: int, width: float = 1, *, seed: int = 1, limit: int | None = None
     ) -> None:
