@@ -4,6 +4,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -25,7 +26,11 @@ from tiny_jit import twice
 assert twice(21) == 42
 print("read" if twice.stats.cache_hits else "compiled")
 """
-LOSES_ITS_NAME = "os.environ.pop('HOME', None); os.setgid(54321); os.setuid(54321)"
+LOSES_ITS_NAME = """
+import numba, thalweg.jit.code_cache
+numba.njit(lambda x: x + x)(1)  # so that all of Numba is there, wherever it lies
+os.environ.pop("HOME", None); os.setgid(54321); os.setuid(54321)
+"""
 FILES_OF_64_BYTES = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (64, 64))"
 
 posix = pytest.mark.skipif(os.name != "posix", reason="users and limits of POSIX")
@@ -73,7 +78,7 @@ def test_code_is_kept_and_what_is_damaged_is_replaced(home):
     assert run(home) == ("read", "")
     flipped = bytearray(whole)
     flipped[-20] ^= 1
-    for damaged in (b"", whole[:10], whole[:-100], bytes(flipped), b"garbage" * 1000):
+    for damaged in (b"", whole[:-100], bytes(flipped), b"garbage" * 1000):
         path.write_bytes(damaged)
         said, line = run(home)
         assert said == "compiled"
@@ -86,9 +91,6 @@ def test_code_is_kept_and_what_is_damaged_is_replaced(home):
     assert "cannot be used and is compiled again" in lines
     assert "cannot be kept, so that every start compiles again" in lines
     assert lines.count("\n") == 1
-    path.rmdir()
-    assert run(home) == ("compiled", "")
-    assert run(home) == ("read", "")
 
 
 def test_a_file_that_was_made_for_something_else_is_not_used(home):
@@ -152,30 +154,26 @@ def test_a_full_disk_and_one_that_is_only_read(home):
 
 
 @as_root
-def test_a_user_without_a_name_or_a_home(home):
-    if not os.access(code_cache.__file__, os.R_OK) or not others_may_enter(Path(code_cache.__file__)):
+def test_a_user_without_a_name_or_a_home():
+    """Neither is there a place for the cache, nor for anything else."""
+    if not all(folder.stat().st_mode & 0o001 for folder in Path(code_cache.__file__).parents):
         pytest.skip("another user cannot read this installation")
-    nowhere = {"THALWEG_CACHE": "", "XDG_CACHE_HOME": ""}
-    before = f"sys.path.append(''); import numba, tiny_jit_parts; {LOSES_ITS_NAME}"
-    (home.parent / "code" / "tiny_jit_parts.py").write_text("import thalweg")
-    for folder in (home.parent, home.parent / "code"):
+    with tempfile.TemporaryDirectory() as name:  # where others may look, too
+        folder = Path(name)
+        (folder / "code").mkdir()
+        (folder / "code" / "tiny_jit.py").write_text(TINY)
         folder.chmod(0o755)
-    said, line = run(home, before, **nowhere)
+        said, line = run(folder / "cache", LOSES_ITS_NAME, THALWEG_CACHE="", XDG_CACHE_HOME="")
     assert said == "compiled"
-    assert "home: this user has no home folder" in line
+    assert "(home: this user has no home folder)" in line
     assert "\n" not in line
 
 
-def others_may_enter(path):
-    return all(folder.stat().st_mode & 0o001 for folder in path.parents)
-
-
 def test_many_processes_at_once(home):
-    for _ in range(2):
-        answers = [outcome(process) for process in [start(home) for _ in range(4)]]
-        assert {err for _, err in answers} == {""}
-    assert {said for said, _ in answers} == {"read"}
+    answers = [outcome(process) for process in [start(home) for _ in range(4)]]
+    assert {err for _, err in answers} == {""}
     only(home)
+    assert run(home) == ("read", "")
 
 
 def folder(home, name, size, age):

@@ -277,8 +277,8 @@ def csv(tmp_path):
 
 
 def streams(csv):
-    inner = thalweg.CSVStream(csv)
-    return [inner, thalweg.LabelNoise(thalweg.CSVStream(csv)), thalweg.DriftStream(inner, inner, position=10)]
+    one, two, three, four = (thalweg.CSVStream(csv) for _ in range(4))
+    return [one, thalweg.MissingValues(two), thalweg.DriftStream(three, four, position=10)]
 
 
 @pytest.mark.parametrize("kind", [0, 1, 2])

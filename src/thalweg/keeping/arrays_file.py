@@ -385,7 +385,7 @@ def _dtype(text: Any) -> np.dtype[Any]:
         dtype = np.dtype((_dtype(text["each"]), tuple(text["shape"])))
     else:
         fields: Any = {key: text[key] for key in ("names", "offsets", "itemsize")}
-        dtype = np.dtype(fields | {"formats": [_dtype(f) for f in text["formats"]]}, align=text["aligned"])
+        dtype = np.dtype(fields | {"formats": [_dtype(f) for f in text["formats"]]}, align=text["aligned"] is True)
     if dtype.hasobject:
         raise ValueError("arrays of objects are never read")
     return dtype
