@@ -46,7 +46,7 @@ _NO_SUM = "0" * 8
 _ALIGN = 64
 _LONGEST_TEXT = 100_000_000  # as other readers of safetensors
 _WIDEST_EMPTY = 1 << 16  # bytes of a value of an array that has none
-_PIECE = 1 << 20  # bytes that are read at a time: the checksum finds them in the processor's cache
+_PIECE = 1 << 22  # bytes that are read at a time, while a checksum is taken of those before
 _ABANDONED = 24 * 3600  # seconds after which a file half written is nobody's, where no lock tells
 
 
@@ -339,16 +339,34 @@ def _place(entry: dict[str, Any], raw: Any) -> _Place:
 def _copy(file: io.BufferedReader, places: dict[str, _Place], total: int) -> tuple[dict[str, NDArray[Any]], int]:
     """Read the arrays into memory of their own, and go on with the checksum."""
     arrays = {name: np.empty(place.shape, place.dtype) for name, place in places.items()}
-    for name in sorted(places, key=lambda name: places[name].start):
-        if arrays[name].nbytes == 0:
-            continue
-        data = arrays[name].reshape(-1).view(np.uint8).data
+    pieces = _pieces(file, [arrays[name] for name in sorted(places, key=lambda name: places[name].start)])
+    if sum(array.nbytes for array in arrays.values()) > 2 * _PIECE:
+        pieces = _read_ahead(pieces)
+    for piece in pieces:
+        total = zlib.crc32(piece, total)
+    return arrays, total
+
+
+def _pieces(file: io.BufferedReader, arrays: list[NDArray[Any]]) -> Iterator[memoryview]:
+    """Fill arrays from a file, a piece at a time."""
+    for array in arrays:
+        data = array.reshape(-1).view(np.uint8).data if array.nbytes else memoryview(b"")
         for at in range(0, len(data), _PIECE):
             piece = data[at : at + _PIECE]
             if file.readinto(piece) != len(piece):
                 raise _NotOursError("it is truncated, or somebody is writing to it")
-            total = zlib.crc32(piece, total)
-    return arrays, total
+            yield piece
+
+
+def _read_ahead(pieces: Iterator[memoryview]) -> Iterator[memoryview]:
+    """Let a thread read the next piece while one is being used."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(1) as pool:
+        ahead = pool.submit(next, pieces, None)
+        while (piece := ahead.result()) is not None:
+            ahead = pool.submit(next, pieces, None)
+            yield piece
 
 
 def _map(
