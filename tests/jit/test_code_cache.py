@@ -132,11 +132,7 @@ def test_a_full_disk_and_one_that_is_only_read(home):
     if done.returncode:
         pytest.skip("no file system can be mounted here")
     try:
-        (home / "filler").write_bytes(bytes(4096))
-        with (home / "more").open("wb", buffering=0) as file, pytest.raises(OSError, match="No space left"):
-            while True:
-                file.write(bytes(1024))
-        (home / "filler").unlink()
+        (home / "more").write_bytes(bytes(8192))
         said, line = run(home)
         assert said == "compiled"
         assert "No space left on device" in line

@@ -3,7 +3,7 @@
 Each source file has a folder, each signature of a function a file in it, which begins with a checksum and holds the key
 that it was made for: a file that is cut short, damaged or another's is compiled again and replaced. Files are written
 under another name and renamed, so that any number of processes can share the folders. A folder's own time is when it
-was last used. What is wrong is said once, in one line of the log ``thalweg``, which stands on standard error by default.
+was last used. What is wrong is said once, in one line of the log ``thalweg``, by default on standard error.
 """
 
 import hashlib
@@ -147,7 +147,7 @@ def sweep(home: Path) -> None:
 
 _LOG = logging.getLogger("thalweg")
 _UNUSABLE = "Compiled code on disk cannot be used and is compiled again (%s)."
-_UNKEPT = "Compiled code cannot be kept, so that every start compiles again (%s). THALWEG_CACHE can name another folder."
+_UNKEPT = "Compiled code cannot be kept, so that every start compiles again (%s): THALWEG_CACHE can name a folder."
 _said: set[str] = set()
 
 

@@ -81,9 +81,9 @@ def read_arrays(
 ) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
     """Read the arrays and the header of a file that ``write_arrays`` wrote.
 
-    mapped: let the arrays stand on the file itself, so that processes share its pages; writing to them changes only this
-    process' memory. The file may then be replaced or removed, but whoever changes it in place changes the arrays, and
-    whoever truncates it ends this process. Otherwise the arrays are a copy, and what was checked is what is used.
+    mapped: let the arrays stand on the file itself, so that processes share its pages; writing to them changes only
+    this process' memory. The file may then be replaced or removed, but whoever changes it in place changes the arrays,
+    and whoever truncates it ends this process. Otherwise the arrays are a copy: what was checked is what is used.
     verify: compare the checksum. The arrays are writeable and C-contiguous either way.
     """
     try:

@@ -139,7 +139,8 @@ def _make(header: Any, cls: type[Any] | None, open_files: bool) -> Any:
                 f"it holds a {name} from {module!r}: pass your class with load(path, cls={name}), or register it"
             ) from None
     if not open_files and getattr(kind, "opens_files", hasattr(kind, "read")):
-        what = f"the file {params.shown(header['params']['path'])}" if "path" in header["params"] else "files of its own"
+        given = header["params"]
+        what = f"the file {params.shown(given['path'])}" if "path" in given else "files of its own"
         raise ValueError(
             f"it holds a {name}, which reads {what}: if it is from someone you trust, say load(path, open_files=True)"
         )
