@@ -434,3 +434,14 @@ def test_a_file_that_is_taken_for_abandoned_before_it_is_locked_is_begun_again(p
     assert len(taken) == 1
     assert read_arrays(path)[0]["a"].size == 4
     assert os.listdir(path.parent) == ["model"]
+
+
+@pytest.mark.parametrize("mapped", [True, False])
+def test_a_predictor_reads_its_own_copy_unless_it_shares_the_trainers(tmp_path, mapped):
+    X, y = [[0.0]] * 100, ["a", "b"] * 50
+    with thalweg.Trainer(thalweg.MajorityClass(), tmp_path, every=100) as trainer:
+        trainer.feed(X, y)
+        with thalweg.Predictor(tmp_path, mapped=mapped, poll=None) as predictor:
+            model = predictor._held.model
+            assert (model._tables()["counts"].base is not None) == mapped
+            assert predictor.answer(X[:1])[1] == 1
