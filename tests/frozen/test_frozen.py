@@ -139,20 +139,20 @@ def test_what_cannot_be_frozen():
         assert np.array_equal(freeze(tree).predict_proba(chunk.X), tree.predict_proba(chunk.X))
 
 
-def test_loaded_tables_stand_on_the_file(tmp_path):
+def test_mapped_tables_stand_on_the_file(tmp_path):
     """So two processes that answer from one file share its pages."""
     model, X = trained("arf", "numbers")
     thalweg.save(model.compile(), tmp_path / "frozen")
     chunks = ChunkEnsemble(chunk=500, index="e-tree").partial_fit(X, np.arange(len(X)) % 3)
     thalweg.save(chunks.compile(), tmp_path / "chunks")
     for name, large in (("frozen", ("packed", "cells", "plain", "leaves")), ("chunks", ("index.lo", "index.low"))):
-        tables = thalweg.load(tmp_path / name).tables()
+        tables = thalweg.load(tmp_path / name, mapped=True).tables()
         for key in large:
             table = tables[key]
             while isinstance(table.base, np.ndarray):
                 table = table.base
             assert isinstance(getattr(table.base, "obj", table.base), mmap.mmap), (name, key)
         before = {key: table.copy() for key, table in tables.items()}
-        again = thalweg.load(tmp_path / name)
+        again = thalweg.load(tmp_path / name, mapped=True)
         assert np.isfinite(again.predict_proba(X)).all()
         assert all(np.array_equal(again.tables()[key], before[key]) for key in before)

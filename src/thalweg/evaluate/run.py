@@ -326,7 +326,7 @@ class Run:
 
     def load(self, path: str | os.PathLike[str]) -> None:
         """Continue from what ``save`` wrote, with the same stream, learner and settings."""
-        mapped, header = read_arrays(path)
+        arrays, header = read_arrays(path)
         if header.get("kind") != KIND:
             raise ValueError(f"checkpoint must be a file that prequential wrote, got {os.fspath(path)}")
         if self._all_metrics:  # those that there were when it was made; packages may have brought more since
@@ -338,7 +338,6 @@ class Run:
             if header.get(key) != value:
                 was, now = shown(header.get(key), 120), shown(value, 120)
                 raise ValueError(f"checkpoint was made with {key}={was}, it cannot continue with {now}")
-        arrays = {name: array.copy() for name, array in mapped.items()}
         before = self.learner.state(), self.stream.state()
         try:
             self.learner.restore(under("learner", arrays))

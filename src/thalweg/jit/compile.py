@@ -5,7 +5,8 @@
 
 Numba notices an edited file but not an edited file that another one calls. The cache folder of a
 file is therefore named by a hash of its source and of every source that it imports, directly or not:
-stale code is never run, and a change elsewhere in the package compiles nothing again.
+stale code is never run, and a change elsewhere in the package compiles nothing again. ``code_cache`` keeps the code
+there, and heals itself.
 """
 
 import hashlib
@@ -18,25 +19,39 @@ from typing import Any, TypeVar, cast
 
 import numba
 
+from thalweg.jit.code_cache import CodeCache
+
 F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T", bound=tuple[Any, ...])
 
 PACKAGE = Path(__file__).resolve().parent.parent
-CACHE = Path(os.environ.get("THALWEG_CACHE") or os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "thalweg"
-"""What is kept between runs; asked for once, so that compiled code stays where it is."""
-
-
 _IMPORT = re.compile(rb"^from thalweg([.\w]*) import (\([^)]*\)|[^\n]*)", re.MULTILINE)
 
 
+def _home() -> Path | None:
+    """Find where to keep what lasts from run to run; None: this user has no such place."""
+    named = os.environ.get("THALWEG_CACHE") or os.environ.get("XDG_CACHE_HOME")
+    try:
+        return Path(named or Path.home() / ".cache") / "thalweg"
+    except RuntimeError:  # no HOME, and a user without a name
+        return None
+
+
+CACHE = _home()
+"""What is kept between runs; asked for once, so that compiled code stays where it is."""
+
+
 @cache
-def cache_folder(source: Path) -> Path:
+def cache_folder(source: Path) -> Path | None:
     """Where compiled code of this very version of a file, and of all that it imports, is kept."""
+    if CACHE is None:
+        return None
+    inside = source.relative_to(PACKAGE) if source.is_relative_to(PACKAGE) else Path(source.name)
     digest = hashlib.sha256()
     for path in sorted(_reached(source)):
         digest.update(str(path).removeprefix(str(PACKAGE)).encode())
         digest.update(_read(path)[0])
-    return CACHE / f"compiled-{digest.hexdigest()[:16]}"
+    return CACHE / f"compiled-{'.'.join(inside.with_suffix('').parts)}-{digest.hexdigest()[:16]}"
 
 
 def _reached(source: Path) -> set[Path]:
@@ -101,10 +116,6 @@ def _compile(function: F, **options: bool) -> F:
 
 def _cached(dispatcher: F) -> F:
     if not numba.config.DISABLE_JIT:
-        before = numba.config.CACHE_DIR
-        numba.config.CACHE_DIR = str(cache_folder(Path(dispatcher.__code__.co_filename)))
-        try:
-            dispatcher.enable_caching()  # type: ignore[attr-defined]
-        finally:
-            numba.config.CACHE_DIR = before
+        function: Any = dispatcher
+        function._cache = CodeCache(function.py_func, cache_folder(Path(function.__code__.co_filename)))
     return dispatcher

@@ -1,8 +1,8 @@
 """Save and load anything that can be written down as arrays: learners, streams with their position, detectors.
 
-A snapshot is one safetensors file (``core.arrays_file``). Its header names the class and the parameters; the arrays are
-the object's ``state()``. A class is only ever found in the registry or given by the caller: a file cannot name code to
-be run, and no pickle is read.
+A snapshot is one safetensors file (``keeping.arrays_file``). Its header names the class and the parameters; the arrays
+are the object's ``state()``. A class is only ever found in the registry or given by the caller: a file cannot name code
+to be run, and no pickle is read. Nor can it name files to be opened, unless the caller says so.
 """
 
 import json
@@ -60,17 +60,25 @@ def save(obj: Stateful, path: Path) -> None:
 
 
 @overload
-def load(path: Path) -> Any: ...
+def load(path: Path, *, cls: None = None, mapped: bool = False, open_files: bool = False) -> Any: ...
 @overload
-def load(path: Path, *, cls: type[T]) -> T: ...
-def load(path: Path, *, cls: type[Any] | None = None) -> Any:
+def load(path: Path, *, cls: type[T], mapped: bool = False, open_files: bool = False) -> T: ...
+def load(path: Path, *, cls: type[Any] | None = None, mapped: bool = False, open_files: bool = False) -> Any:
     """Read what ``save`` wrote, and go on with it.
 
     Parameters
     ----------
     path : Path
-        The file. cls: the class, where it is your own and not one of the library's. The tables of a learner stand on
-        the file until they are written to, so loading is fast and the file is never changed.
+        The file. It is never changed.
+    cls : type | None
+        The class, where it is your own and not one of the library's.
+    mapped : bool
+        Let the tables stand on the file, so that processes that load it share one copy in memory. Only for files that
+        nobody changes in place, which ``save`` and ``Trainer`` never do: the tables would change after they were
+        checked, and a file made shorter would end the process. False: read them into memory, whatever happens to the
+        file later.
+    open_files : bool
+        May it be a stream that reads files? The snapshot says which ones, so it must be from someone you trust.
 
     Examples
     --------
@@ -84,15 +92,17 @@ def load(path: Path, *, cls: type[Any] | None = None) -> Any:
     params.path("path", path)
     if cls is not None and not isinstance(cls, type):
         raise TypeError(f"cls must be a class, got {params.shown(cls)}")
-    arrays, header = read_arrays(path)
+    params.flag("mapped", mapped)
+    params.flag("open_files", open_files)
+    arrays, header = read_arrays(path, mapped=mapped)
     try:
-        obj = _make(header, cls)
+        obj = _make(header, cls, open_files)
         if isinstance(obj, Classifier) or getattr(obj, "mappable", False):
             obj.restore(arrays, copy=False)
         else:
             obj.restore(arrays)
-    except (ValueError, TypeError, LookupError, AttributeError) as error:
-        reason = f"it lacks {error}" if isinstance(error, KeyError) else error
+    except (ValueError, TypeError, LookupError, AttributeError, OverflowError, RecursionError, MemoryError) as error:
+        reason = f"it lacks {error}" if isinstance(error, KeyError) else error or "it asks for too much memory"
         raise ValueError(f"{os.fspath(path)} is no snapshot that can be loaded: {reason}") from error
     return obj
 
@@ -109,7 +119,7 @@ def _describe(obj: Any) -> dict[str, Any]:
     }
 
 
-def _make(header: Any, cls: type[Any] | None) -> Any:
+def _make(header: Any, cls: type[Any] | None, open_files: bool) -> Any:
     """Make the object that ``_describe`` named, as it was when it had seen nothing."""
     if not isinstance(header["class"], str) or not isinstance(header["params"], dict):
         raise ValueError("its header must name a class and its parameters")
@@ -128,7 +138,13 @@ def _make(header: Any, cls: type[Any] | None) -> Any:
             raise ValueError(
                 f"it holds a {name} from {module!r}: pass your class with load(path, cls={name}), or register it"
             ) from None
-    given = {key: _from_json(value) for key, value in header["params"].items()}
+    if not open_files and getattr(kind, "opens_files", hasattr(kind, "read")):
+        given = header["params"]
+        what = f"the file {params.shown(given['path'])}" if "path" in given else "files of its own"
+        raise ValueError(
+            f"it holds a {name}, which reads {what}: if it is from someone you trust, say load(path, open_files=True)"
+        )
+    given = {key: _from_json(value, open_files) for key, value in header["params"].items()}
     return kind(**(_in_todays_words(kind, given) if cls is None else given))
 
 
@@ -161,13 +177,13 @@ def _to_json(what: str, value: Any) -> Any:
     )
 
 
-def _from_json(value: Any) -> Any:
+def _from_json(value: Any, open_files: bool) -> Any:
     if isinstance(value, list):
-        return [_from_json(v) for v in value]
+        return [_from_json(v, open_files) for v in value]
     if not isinstance(value, dict):
         return value
     if "tuple" in value:
-        return tuple(_from_json(v) for v in value["tuple"])
+        return tuple(_from_json(v, open_files) for v in value["tuple"])
     if "schema" in value:
         return Schema.from_json(json.dumps(value["schema"]))
-    return _make(value, None)
+    return _make(value, None, open_files)

@@ -3,6 +3,7 @@
 import os
 import threading
 import time
+from functools import partial
 from typing import Any, Literal, NamedTuple, Self, final
 
 import numpy as np
@@ -46,6 +47,9 @@ class Predictor(Answering):
         Seconds between two looks for a newer version; None: only ``refresh`` looks.
     wait : float | None
         Seconds to wait for a first version; None: not at all, it answers when there is one.
+    mapped : bool
+        Let the tables stand on the trainer's files, so that all predictors of a machine share one copy in memory. No
+        other program may then change a version's file in place; a trainer never does. False: each reads its own copy.
 
     Examples
     --------
@@ -67,13 +71,15 @@ class Predictor(Answering):
         sync: Literal["chunk", "immediate"] = "chunk",
         poll: float | None = 0.05,
         wait: float | None = 0.0,
+        mapped: bool = False,
     ) -> None:
         params.choice("sync", sync, SYNCS)
         if poll is not None:
             params.number("poll", poll, above=0)
         if wait is not None:
             params.number("wait", wait, least=0)
-        self.sync, self.poll, self.wait = sync, poll, wait
+        params.flag("mapped", mapped)
+        self.sync, self.poll, self.wait, self.mapped = sync, poll, wait, mapped
         self.trouble: str | None = None
         """Why the newest version could not be loaded; None: it could."""
         self._shelf = Shelf(folder)
@@ -101,7 +107,7 @@ class Predictor(Answering):
             held = self._held
             if held is not None and self._shelf.note() == held.note:
                 return False
-            found = self._shelf.newest(snapshot.load)
+            found = self._shelf.newest(partial(snapshot.load, mapped=self.mapped))
             if found is None:
                 return False
             note, model = found

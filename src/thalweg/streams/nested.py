@@ -171,6 +171,8 @@ class Alternating(Source):
     A subclass joins the streams in ``_prepare`` and writes ``_choose``.
     """
 
+    opens_files = False
+
     _streams: tuple[Stream, ...] = fixed(())
     _begin: list[State] | None = fixed(None)
 

@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,6 +46,8 @@ class Source(Parametrised, ABC):
     """The highest value that a pixel may have, where the records are images of a known scale from 0."""
     sparse: bool = fields.fixed(False)
     """Are the rows of its chunks a ``scipy.sparse.csr_array``?"""
+    opens_files: ClassVar[bool] = True
+    """Do its parameters name files, or anything else outside this program? Then ``load`` asks for the caller's word."""
     _limit: int | None = fields.fixed(None)
     _given: int = fields.fixed(0)
 
@@ -203,6 +205,8 @@ class Generator(Source):
     >>> SEA().endless, SEA(limit=1_000).endless
     (True, False)
     """
+
+    opens_files = False
 
     seed: int = SEED
     limit: int | None = fields.whole(default=None, doc="Rows; None: endless.", least=0)

@@ -10,7 +10,7 @@ from typing import Any, final
 from thalweg.core.chunk import Chunk
 from thalweg.core.fields import again, fixed
 from thalweg.core.schema import Schema
-from thalweg.streams.files.blocks import Block, Mark
+from thalweg.streams.files.blocks import Block, Mark, check_path
 from thalweg.streams.files.column_stream import ColumnStream
 from thalweg.streams.files.quarantine import Bad
 
@@ -31,7 +31,7 @@ class _ArrowFiles(ColumnStream):
     )
 
     def _located(self) -> str:
-        self._paths = _expand(self.path, self._ends)
+        self._paths = [check_path(file) for file in _expand(self.path, self._ends)]
         return os.fspath(self.path)
 
     def _look(self) -> None:

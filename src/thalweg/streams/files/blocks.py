@@ -182,4 +182,6 @@ def check_path(path: Any) -> str:
         raise ValueError(f"path must name a file, {text!r} is a folder")
     if not Path(text).exists():
         raise FileNotFoundError(f"path must name a file, there is none at {text!r}")
+    if not Path(text).is_file():
+        raise ValueError(f"path must name a file, {text!r} is a device, a pipe or a socket")
     return text

@@ -34,6 +34,8 @@ class Around(Source):
     The other stream is read from where it is. A subclass writes ``_changed``.
     """
 
+    opens_files = False
+
     stream: Stream = free(doc="Read from where it is.", check=is_stream, kw_only=False)
     limit: int | None = LIMIT
 
