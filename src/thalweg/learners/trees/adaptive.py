@@ -20,6 +20,7 @@ from thalweg.pool.explanation import Way, way_down
 from thalweg.pool.pool import Extras, Pool
 from thalweg.pool.pool_jit import ALTERNATES
 from thalweg.pool.rules import GrowingAlone
+from thalweg.pool.tree import Tree
 from thalweg.show.tree_picture import Pictured, View
 
 LEVELS = 16
@@ -38,7 +39,7 @@ def _adwin(argument: str, value: Any) -> ADWIN:
 
 
 @final
-class HoeffdingAdaptiveTree(GrowingAlone, Pictured):
+class HoeffdingAdaptiveTree(GrowingAlone, Tree, Pictured):
     """Each inner node watches its errors; where they rise an alternate subtree grows, and takes over once it is better.
 
     At the limit of memory the least promising leaves stop observing, and where there is no room for an alternate the
