@@ -17,7 +17,8 @@ from thalweg.detectors.by_name import make_detector
 from thalweg.detectors.detector import Detector
 from thalweg.learners.trees.adaptive_jit import A_ERROR, LEAST_ERROR, play
 from thalweg.pool.explanation import Way, way_down
-from thalweg.pool.pool import Extras, Pool
+from thalweg.pool.extras import Extras
+from thalweg.pool.pool import Pool
 from thalweg.pool.pool_jit import ALTERNATES
 from thalweg.pool.rules import GrowingAlone
 from thalweg.pool.tree import Tree

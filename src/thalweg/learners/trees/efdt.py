@@ -4,7 +4,7 @@ from typing import final
 
 from thalweg.core.fields import number
 from thalweg.learners.trees.efdt_jit import play
-from thalweg.pool.pool import Extras
+from thalweg.pool.extras import Extras
 from thalweg.pool.pool_jit import KEPT
 from thalweg.pool.rules import GrowingAlone
 from thalweg.pool.tree import Tree
