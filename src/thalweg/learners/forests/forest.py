@@ -129,7 +129,7 @@ class Forest(Growing, Classifier):
             plan = replace(plan, rules=replace(plan.rules, subspace=max(1, tables["watched.0"].shape[1])))
         if plan.patches and len(tables["layout.0"]) == L_PATCH:  # it began with so few features that trees see all
             plan = replace(plan, patches=False, rules=replace(plan.rules, subspace=None))
-        shards = sum(name.startswith("nodes.") for name in tables)
+        shards = max(1, len({name.rpartition(".")[2] for name in tables.keys() - arrays.keys()}))
         parts = plan.parts(size, shards)
         plan.check(arrays, size, parts)
         pools = []
