@@ -38,10 +38,6 @@ CLASSES = 2
 """Room for classes at the start; it grows as they appear."""
 
 
-class NoRoomError(ValueError):
-    """``limit_bytes`` is too small for trees that have seen nothing."""
-
-
 class Routine(Protocol):
     """A compiled loop over events for a pool of one tree."""
 
@@ -112,7 +108,7 @@ class Pool:
         m, width = self._m(layout), self._width(layout, CLASSES)
         if self.limit is not None:
             if self.least_bytes > self.limit:
-                raise NoRoomError(
+                raise ValueError(
                     f"limit_bytes must be at least {self.least_bytes} for {schema.n_features} features and {trees} "
                     f"trees, got {self.limit}"
                 )

@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Sequence
-from contextlib import suppress
 from typing import Any, Literal, final
 
 import numpy as np
@@ -20,7 +19,6 @@ from thalweg.learners.deep.frozen_deep import FrozenDeepForest
 from thalweg.learners.forests.by_name import make_forest
 from thalweg.learners.forests.forest import Forest, check_jobs, play_together
 from thalweg.learners.forests.view import History
-from thalweg.pool.pool import NoRoomError
 
 _FAST = "warning='adwin(delta=0.01)', drift='adwin(delta=0.001)'"
 PRESETS: dict[str, dict[str, Any]] = {
@@ -199,8 +197,11 @@ class StreamingDeepForest(Classifier):
                 gained, lost = self._duel[jit.GAINED], self._duel[jit.LOST]
                 if gained - lost > 3.0 * math.sqrt(gained + lost):  # three standard deviations, were it chance
                     self._duel[jit.VOTING] += 1
-                    with suppress(NoRoomError):  # limit_bytes of a forest may be too small for a layer this wide
+                    try:
                         self._try_layer(self._schema)
+                    except ValueError as error:  # a forest's limit_bytes may be too small for a layer this wide
+                        if not str(error).startswith("limit_bytes must be at least"):
+                            raise
                 self._duel[jit.ROWS :] = 0.0
 
     def _play_block(self, X: Floats, y: Ints, w: Floats, events: Ints, out: Floats, known: int) -> None:

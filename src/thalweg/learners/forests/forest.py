@@ -26,7 +26,7 @@ from thalweg.learners.forests.plan import Plan
 from thalweg.learners.forests.view import History, Member, importances, look, permuted
 from thalweg.pool.explanation import Explanation, explain, way_down
 from thalweg.pool.leaf_jit import L_PATCH
-from thalweg.pool.pool import NoRoomError, Pool
+from thalweg.pool.pool import Pool
 from thalweg.pool.rules import Growing, Rules
 from thalweg.show.tree_picture import View
 
@@ -112,10 +112,12 @@ class Forest(Growing, Classifier):
 
         try:
             pools = [new_pool(part, self._share(plan, arrays, len(parts))) for part in parts]
-        except NoRoomError:
+        except ValueError:  # limit_bytes is too small: say how much all shards need
+            if self.limit_bytes is None:
+                raise
             widest = max(parts, key=lambda part: part.stop - part.start)
             least = new_pool(widest, plan.rules).least_bytes * len(parts) + sum(a.nbytes for a in arrays.values())
-            raise NoRoomError(
+            raise ValueError(
                 f"limit_bytes must be at least {least} for {schema.n_features} features and {size} members, "
                 f"got {self.limit_bytes}"
             ) from None
