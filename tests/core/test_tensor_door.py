@@ -26,6 +26,20 @@ def test_a_vector_learner_sees_the_values_with_the_last_index_fastest():
     assert shaped.predict_proba(X.reshape(40, -1)).shape == (40, 2)  # rows of the same width stay welcome
 
 
+def test_plain_tensors_are_rows_without_a_copy():
+    """As plain rows are; only what compiled code could not take as it is gets copied."""
+    assert np.shares_memory(rows(X)[0], X)
+    readonly = X.copy()
+    readonly.flags.writeable = False
+    for other in (readonly, np.asfortranarray(X), X[:, ::-1]):
+        found, schema = rows(other)
+        assert not np.shares_memory(found, other)
+        assert found.flags.c_contiguous
+        assert found.flags.writeable
+        assert (found == other.reshape(40, -1)).all()
+        assert schema.shape == (3, 4, 2)
+
+
 def test_a_stream_of_tensors_tells_the_shape():
     stream = ArrayStream(X, Y)
     assert stream.schema.shape == (3, 4, 2)

@@ -10,7 +10,7 @@ import copy
 import inspect
 from abc import abstractmethod
 from collections.abc import Hashable, Mapping
-from typing import Any, NamedTuple, Self
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from thalweg.core import door
 from thalweg.core.answering import Answering
 from thalweg.core.estimator import Estimator
-from thalweg.core.fields import fixed
+from thalweg.core.fields import Parametrised, fixed
 from thalweg.core.labels import Labels, sequence
 from thalweg.core.params import shown
 from thalweg.core.protocols import State
@@ -51,13 +51,19 @@ class Task(NamedTuple):
     events: Ints
 
 
-class Classifier(Answering, Estimator):
+class Classifier(Parametrised, Answering, Estimator):
     """Learns a stream of labelled records, and predicts each before its label is used.
 
     Threads: any number may predict at once with one learner; one that learns needs it for itself. ``copy`` gives a
     learner that goes its own way.
     """
 
+    missing: Literal["reject", "native"] = fixed("reject")
+    """What NaN gets: a sentence, or the learner's own rule for missing values."""
+    sparse: bool = fixed(False)
+    """Does it take sparse rows? Then ``_play`` gets them as the door hands them on, see ``thalweg.core.door.Rows``."""
+    blind: bool = fixed(False)
+    """Does it predict without looking at the record?"""
     tensors: bool = fixed(False)
     """Does it look at the shape of a record? To others a tensor is a row of its values, the last index fastest."""
     evolving: bool = fixed(False)
@@ -67,7 +73,7 @@ class Classifier(Answering, Estimator):
     asks: bool = fixed(False)
     """Does it learn only from labels that it wants? Then ``asked_rows`` says which, and no other learner is outside."""
 
-    __slots__ = ()
+    __slots__ = ("_labels", "_schema", "_started")
 
     def __new__(cls, *_args: Any, **_kwargs: Any) -> Self:
         self = super().__new__(cls)
@@ -314,6 +320,11 @@ class Classifier(Answering, Estimator):
         """Forget everything but the parameters."""
         self._forget()
         return self
+
+    def _forget(self) -> None:
+        self._labels: Labels = Labels()
+        self._schema: Schema | None = None
+        self._started: bool = False
 
     # -- inside -------------------------------------------------------------------------------------------------------
 

@@ -4,35 +4,29 @@ import sys
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Hashable
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from thalweg.core import door
-from thalweg.core.fields import Parametrised, fixed
 from thalweg.core.labels import Labels, sequence
 from thalweg.core.params import shown
 from thalweg.core.protocols import State
 from thalweg.core.schema import Schema
 
 
-class Estimator(Parametrised, ABC):
+class Estimator(ABC):
     """What scikit-learn expects of a classifier, in terms of a stream learner's own verbs."""
 
-    missing: Literal["reject", "native"] = fixed("reject")
-    """What NaN gets: a sentence, or the learner's own rule for missing values."""
-    sparse: bool = fixed(False)
-    """Does it take sparse rows? Then ``_play`` gets them as the door hands them on, see ``thalweg.core.door.Rows``."""
-    blind: bool = fixed(False)
-    """Does it predict without looking at the record?"""
+    __slots__ = ()
 
-    __slots__ = ("_labels", "_schema", "_started")
-
-    def _forget(self) -> None:
-        self._labels: Labels = Labels()
-        self._schema: Schema | None = None
-        self._started: bool = False
+    missing: str
+    sparse: bool
+    blind: bool
+    _labels: Labels
+    _schema: Schema | None
+    _started: bool
 
     @abstractmethod
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None, classes: Any = None) -> Self:
@@ -41,6 +35,10 @@ class Estimator(Parametrised, ABC):
     @abstractmethod
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Give each row's probability of each class."""
+
+    @abstractmethod
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Give the parameters by name."""
 
     @abstractmethod
     def declare(self, schema: Schema) -> Self:

@@ -233,8 +233,8 @@ def find_cut(table: Table, i: int, delta: float) -> bool:
 def differ(n0: float, u0: float, n1: float, u1: float, side: float, v: float, dd: float) -> bool:
     """Do the means of two sides differ by more than chance allows?
 
-    |μ₀ - μ₁| > ε_cut = √(2/m · σ² · ln(2/δ')) + 2/(3m) · ln(2/δ') with 1/m = 1/n₀ + 1/n₁ (Section 3.1); as in MOA,
-    each side counts ``side`` - 1 values less.
+    |μ₀ - μ₁| > ε_cut = √(2/m · σ² · ln(2/δ')) + 2/(3m) · ln(2/δ') with 1/m = 1/n₀ + 1/n₁; as in MOA, each side
+    counts ``side`` - 1 values less.
     """
     inverse = 1.0 / (n0 - side + 1.0) + 1.0 / (n1 - side + 1.0)  # 1/m
     return abs(u0 / n0 - u1 / n1) > math.sqrt(2.0 * inverse * v * dd) + 2.0 / 3.0 * dd * inverse

@@ -10,9 +10,6 @@ Compiled routines take rows from free lists and stop when there is none left; th
 |                               | as it allows, then leaves are put to sleep, and at last no node splits any more     |
 """
 
-import math
-import mmap
-from dataclasses import dataclass, field
 from typing import Any, Protocol, final
 
 import numpy as np
@@ -22,6 +19,7 @@ from thalweg.core.protocols import State
 from thalweg.core.schema import Schema
 from thalweg.pool import moving_jit
 from thalweg.pool import pool_jit as p
+from thalweg.pool.extras import NO_EXTRAS, Extras, new_nodes, zeros
 from thalweg.pool.leaf_jit import (
     C_ROWS,
     G_CLASSES,
@@ -38,9 +36,6 @@ from thalweg.pool.rules import Rules
 
 CLASSES = 2
 """Room for classes at the start; it grows as they appear."""
-_OWN_MEMORY = 1 << 16
-_LINE = 64
-"""Bytes of a cache line."""
 
 
 class Routine(Protocol):
@@ -51,57 +46,6 @@ class Routine(Protocol):
         work: Floats, /,
     ) -> int:  # fmt: skip
         """Give the number of events done; less than all when a table must grow first."""
-
-
-def _zeros(shape: tuple[int, ...], dtype: Any = np.float64) -> NDArray[Any]:
-    """Make a table of zeros, at the beginning of a cache line.
-
-    A large one gets memory of its own, which goes back to the system when it is replaced.
-    """
-    size = math.prod(shape) * np.dtype(dtype).itemsize
-    if size < _OWN_MEMORY or not hasattr(mmap, "MAP_PRIVATE"):
-        cells = np.zeros(size + _LINE, dtype=np.uint8)
-        first = -int(cells.__array_interface__["data"][0]) % _LINE
-        table: NDArray[Any] = cells[first : first + size].view(dtype).reshape(shape)
-        return table
-    own = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-    return np.frombuffer(own, dtype=dtype).reshape(shape)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Extras:
-    """What the trees of a pool have beyond the tables of plain ones; see pool_jit.py."""
-
-    kind: int = p.UNLINKED
-    marks: int = 0
-    """Columns of ``marks``."""
-    pair: Floats = field(default_factory=lambda: np.empty(0))
-    """A row of ``pairs`` as it is in the beginning."""
-    turns: int = 0
-    """How many things ``turns`` counts."""
-    rules: tuple[float, ...] = ()
-    """More numbers for compiled code to read, from R_OWN."""
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The tables that there are."""
-        there = {"links": self.kind != p.UNLINKED, "marks": self.marks, "pairs": self.pair.size, "turns": self.turns}
-        return tuple(name for name, used in there.items() if used)
-
-    def make(self, nodes: int, trees: int) -> tuple[NDArray[np.int32], Floats, Floats]:
-        """Make links, marks and pairs for so many nodes."""
-        links = np.full(nodes if self.kind != p.UNLINKED else 0, p.NO_LINK, dtype=np.int32)
-        pairs = _zeros(((nodes - trees) // 2 if self.pair.size else 0, self.pair.size))
-        pairs[:] = self.pair
-        return links, _zeros((nodes if self.marks else 0, self.marks)), pairs
-
-    @property
-    def node_bytes(self) -> int:
-        """Bytes for each node."""
-        return 4 * (self.kind != p.UNLINKED) + 8 * self.marks + self.pair.nbytes // 2
-
-
-NO_EXTRAS = Extras()
 
 
 @final
@@ -163,19 +107,17 @@ class Pool:
         nodes, slots = trees + max(14, fewest), max(4, trees + need)
         m, width = self._m(layout), self._width(layout, CLASSES)
         if self.limit is not None:
-            least = self.least_bytes
-            usual = self._fixed_bytes(layout) + nodes * self._node_bytes(CLASSES) + slots * _slot_bytes(width, m)
-            if least > self.limit:
+            if self.least_bytes > self.limit:
                 raise ValueError(
-                    f"limit_bytes must be at least {least} for {schema.n_features} features and {trees} trees, "
-                    f"got {self.limit}"
+                    f"limit_bytes must be at least {self.least_bytes} for {schema.n_features} features and {trees} "
+                    f"trees, got {self.limit}"
                 )
-            if usual > self.limit:
+            if self._bytes(nodes, slots) > self.limit:
                 nodes, slots = trees + fewest, trees + need
-        self.nodes = _leaves(nodes)
+        self.nodes = new_nodes(nodes)
         self.links, self.marks, self.pairs = extras.make(nodes, trees)
         self.tally = np.zeros((nodes, 1 + CLASSES))
-        self.stats = _zeros((slots, width))
+        self.stats = zeros((slots, width))
         self.watched = np.zeros((slots, m, 2), dtype=np.int32)
         self._bind()
 
@@ -259,9 +201,7 @@ class Pool:
     @property
     def least_bytes(self) -> int:
         """Bytes of trees that have seen nothing, with room for the first step."""
-        nodes = self.trees + self.need * int(self.head[p.H_ARITY])
-        slots = (self.trees + self.need) * _slot_bytes(self._width(self.layout, CLASSES), self._m(self.layout))
-        return self._fixed_bytes(self.layout) + nodes * self._node_bytes(CLASSES) + slots
+        return self._bytes(self.trees + self.need * int(self.head[p.H_ARITY]), self.trees + self.need)
 
     def compact(self) -> State:
         """All state of the pool in tables without gaps: the same for the same trees, however they came about."""
@@ -315,52 +255,60 @@ class Pool:
 
     def _reshape(self, layout: Ints, classes: int) -> None:
         """Give every leaf room for more classes, values or attributes."""
-        m, width = self._m(layout), self._width(layout, classes)
         nodes, slots = len(self.nodes), len(self.stats)
-        if self.limit is not None:  # wider rows, so fewer of them where the limit is near
-            budget = max(0, self.limit - self._fixed_bytes(layout))
-            spare = budget - (1 + self.need) * _slot_bytes(width, m)  # nodes must not take the last observers' place
-            most = max(self.trees, min(budget // 2, spare if spare > 0 else budget) // self._node_bytes(classes))
-            if self.live[0] > most:
-                self._prune(most)
-                nodes = self.live[0]
-            nodes = max(self.live[0], min(nodes, most))
-            slots = min(slots, max(0, budget - nodes * self._node_bytes(classes)) // _slot_bytes(width, m))
-            if self.live[1] > slots:
-                self._ration(self._keep(slots))
-            self.head[p.H_FROZEN] &= self.stops
+        if self.limit is not None:
+            nodes, slots = self._make_way(layout, classes, self.limit)
         self._resize(nodes, max(slots, self.live[1]))  # without gaps: the slots in use come first
-        stats = _zeros((slots, width))
-        watched = _zeros((slots, m, 2), np.int32)
-        old = self.classes
-        used = int(self.head[p.H_SLOTS])
+        stats = zeros((slots, self._width(layout, classes)))
+        watched = zeros((slots, self._m(layout), 2), np.int32)
+        old, used = self.classes, int(self.head[p.H_SLOTS])
         moving_jit.relayout(self.stats, self.watched, self.layout, old, stats, watched, layout, classes, used)
         self.stats, self.watched, self.layout = stats, watched, layout
         self.tally = np.ascontiguousarray(np.pad(self.tally, ((0, 0), (0, classes - old))))
         self._note_arity()
         self._bind()
 
+    def _make_way(self, layout: Ints, classes: int, limit: int) -> tuple[int, int]:
+        """Give how many wider nodes and slots there may be; where trees use more, undo splits and put leaves to sleep.
+
+        Nodes take at most half of the memory, and not the last observers' place.
+        """
+        node, slot = self._row_bytes(layout, classes)
+        budget = max(0, limit - self._fixed_bytes(layout))
+        spare = budget - (1 + self.need) * slot
+        most = max(self.trees, min(budget // 2, spare if spare > 0 else budget) // node)
+        nodes = len(self.nodes)
+        if self.live[0] > most:
+            self._prune(most)
+            nodes = self.live[0]
+        nodes = max(self.live[0], min(nodes, most))
+        slots = min(len(self.stats), max(0, budget - nodes * node) // slot)
+        if self.live[1] > slots:
+            self._ration(self._keep(slots))
+        self.head[p.H_FROZEN] &= self.stops
+        return nodes, slots
+
     def _enlarge(self) -> None:
         """Make room for a split and a leaf: collect what is free, else grow, else put leaves to sleep."""
-        nodes, slots = self.live
+        used_nodes, used_slots = self.live
+        nodes, slots = len(self.nodes), len(self.stats)
         need = self.need * int(self.head[p.H_ARITY])
-        node, slot = self._node_bytes(self.classes), _slot_bytes(self.stats.shape[1], self.watched.shape[1])
-        room_nodes, room_slots = len(self.nodes), len(self.stats)
-        if nodes + max(need, nodes // 4) > room_nodes and not self.head[p.H_FROZEN]:
-            room_nodes = nodes + max(need, nodes // 2)
-        if slots + max(self.need, slots // 4) > room_slots:
-            room_slots = slots + max(4, self.need, slots // 2)
+        if used_nodes + max(need, used_nodes // 4) > nodes and not self.head[p.H_FROZEN]:
+            nodes = used_nodes + max(need, used_nodes // 2)
+        if used_slots + max(self.need, used_slots // 4) > slots:
+            slots = used_slots + max(4, self.need, used_slots // 2)
         if self.limit is not None:
+            node, slot = self._row_bytes(self.layout, self.classes)
             budget = max(0, self.limit - self._fixed_bytes(self.layout))
-            if room_nodes * node + room_slots * slot > budget:
-                room_nodes = min(room_nodes, nodes + max(need, nodes // 8))
-                if self.stops or room_nodes * node > min(budget // 2, budget - (1 + self.need) * slot):
+            if nodes * node + slots * slot > budget:
+                nodes = min(nodes, used_nodes + max(need, used_nodes // 8))
+                if self.stops or nodes * node > min(budget // 2, budget - (1 + self.need) * slot):
                     self.head[p.H_FROZEN] = 1
-                    room_nodes = nodes
-                room_slots = min(room_slots, max(0, budget - room_nodes * node) // slot)
-                if slots + self.need > room_slots:
-                    self._ration(self._keep(room_slots))
-        self._resize(room_nodes, room_slots)
+                    nodes = used_nodes
+                slots = min(slots, max(0, budget - nodes * node) // slot)
+                if used_slots + self.need > slots:
+                    self._ration(self._keep(slots))
+        self._resize(nodes, slots)
 
     @property
     def live(self) -> tuple[int, int]:
@@ -415,15 +363,21 @@ class Pool:
 
     def _moved(self, nodes: int, slots: int) -> State:
         """Give the tables that are others once all trees have moved into such of these lengths, without gaps."""
-        head = self.head.copy()
-        new_nodes, new_tally = _leaves(nodes), _zeros((nodes, self.tally.shape[1]))
-        stats, watched = _zeros((slots, self.stats.shape[1])), _zeros((slots, *self.watched.shape[1:]), np.int32)
         links, marks, pairs = self.extras.make(nodes, self.trees)
-        old = (self.nodes, self.tally, self.stats, self.watched, self.links, self.marks, self.pairs)
-        new = (new_nodes, new_tally, stats, watched, links, marks, pairs)
-        moving_jit.move(old, head, self.trees, self.extras.kind, new)
-        return {"nodes": new_nodes, "tally": new_tally, "stats": stats, "watched": watched, "head": head,
-                "links": links, "marks": marks, "pairs": pairs}  # fmt: skip
+        new = {
+            "nodes": new_nodes(nodes),
+            "tally": zeros((nodes, self.tally.shape[1])),
+            "stats": zeros((slots, self.stats.shape[1])),
+            "watched": zeros((slots, *self.watched.shape[1:]), np.int32),
+            "links": links,
+            "marks": marks,
+            "pairs": pairs,
+        }
+        old: Any = tuple(getattr(self, name) for name in new)
+        into: Any = tuple(new.values())
+        head = self.head.copy()
+        moving_jit.move(old, head, self.trees, self.extras.kind, into)
+        return new | {"head": head}
 
     def rehearse(self) -> None:
         """Run everything that happens only when tables grow, so that it is compiled before time counts."""
@@ -447,24 +401,20 @@ class Pool:
         """How many leaves to keep awake so that an eighth of the slots, and at least ``need``, is free."""
         return max(0, slots - self.need - slots // 8)
 
+    def _bytes(self, nodes: int, slots: int) -> int:
+        """Bytes of tables with so many rows, in the beginning."""
+        node, slot = self._row_bytes(self.layout, CLASSES)
+        return self._fixed_bytes(self.layout) + nodes * node + slots * slot
+
     def _fixed_bytes(self, layout: Ints) -> int:
         return layout.nbytes + self.rng.nbytes + self.head.nbytes + self.turns.nbytes
 
-    def _node_bytes(self, classes: int) -> int:
-        return p.NODE.itemsize + 8 * (1 + classes) + self.extras.node_bytes
+    def _row_bytes(self, layout: Ints, classes: int) -> tuple[int, int]:
+        """Bytes of a node and of a slot."""
+        node = p.NODE.itemsize + 8 * (1 + classes) + self.extras.node_bytes
+        return node, 8 * (self._width(layout, classes) + self._m(layout))
 
     def _note_arity(self) -> None:
         widest = int(self.layout[L_ROOM].max(initial=2))
         self.head[p.H_ARITY] = 2 if self.binary else widest + widest % 2
         self.head[p.H_NOMINAL] = int((self.layout[L_ROOM] > 0).sum())
-
-
-def _leaves(n: int) -> NDArray[np.void]:
-    nodes = _zeros((n,), p.NODE)
-    nodes["feature"] = p.LEAF
-    nodes["left"] = p.FRESH
-    return nodes
-
-
-def _slot_bytes(width: int, m: int) -> int:
-    return 8 * width + 8 * m

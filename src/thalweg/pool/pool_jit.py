@@ -104,6 +104,12 @@ class Trees(NamedTuple):
 
 
 @inlined
+def no_literal(n: int) -> int:
+    """Give n as a number that may change: for a literal Numba would compile whatever takes it once more."""
+    return int(np.int64(n))
+
+
+@inlined
 def feature_of(nodes: Nodes, i: int) -> int:
     """What node i tests, as a feature code; LEAF: nothing."""
     return int(np.int64(nodes[i]["feature"]))  # one width of integer everywhere: each other one compiles all anew
@@ -165,7 +171,7 @@ def branch(p: Trees, i: int, f: int, X: Floats, r: int) -> int:
 @inlined
 def find(p: Trees, root: int, X: Floats, r: int, w: float) -> tuple[int, int]:
     """Find the leaf of row r and its parent (-1: none); add weight w > 0 to every inner node on the way."""
-    i, parent = root, -1
+    i, parent = no_literal(root), -1
     while True:
         f = feature_of(p.nodes, i)
         if f == LEAF:
@@ -411,7 +417,7 @@ def learn(p: Trees, t: int, i: int, X: Floats, r: int, y: int, w: float, answere
     """Learn row r, label y, weight w in its leaf i of tree t; True: an attempt to split it is due.
 
     ``answered``: ``votes`` holds naive Bayes's answer to the row. An attempt is due when the leaf has gained the grace
-    period (n_min) since the last one (Domingos, Hulten 2000, table 1). Adaptive leaves count how often the majority
+    period (n_min) since the last one (Domingos, Hulten 2000). Adaptive leaves count how often the majority
     class and naive Bayes would have been right, and answer as the better one (Holmes, Kirkby, Pfahringer 2005).
     """
     slot = left_of(p.nodes, i)

@@ -44,6 +44,7 @@ from thalweg.pool.pool_jit import (
     draw,
     left_of,
     n_classes,
+    no_literal,
     release,
     take_nodes,
 )
@@ -58,7 +59,7 @@ STEEP, TINY = 8e307, 1e-307
 def weigh_up(p: Trees, known: int, i: int, slot: int) -> tuple[int, float, float]:
     """Begin an attempt at node i: give the number of its classes, their impurity, and ε of a comparison.
 
-    Hoeffding's bound: ε = √(R² ln(1/δ) / (2 n)) after weight n (Domingos, Hulten 2000, equation 1), where the range R
+    Hoeffding's bound: ε = √(R² ln(1/δ) / (2 n)) after weight n (Domingos, Hulten 2000), where the range R
     of information gain is log2 of the number of classes, that of Gini gain 1; jit/bounds.py has McDiarmid's too.
     """
     rules = p.rules
@@ -82,8 +83,8 @@ def weigh_up(p: Trees, known: int, i: int, slot: int) -> tuple[int, float, float
 def attempt(p: Trees, t: int, known: int, i: int) -> None:
     """Split leaf i if its best attribute is better than the second by more than ε, or ε < τ.
 
-    ΔG = G(best) - G(second) > ε, or a tie: ε < τ (Domingos, Hulten 2000, table 1 and section 3.1; there G is the
-    information gain, and not to split is a candidate of merit 0).
+    ΔG = G(best) - G(second) > ε, or a tie: ε < τ (Domingos, Hulten 2000; there G is the information gain, and not to
+    split is a candidate of merit 0).
     """
     rules = p.rules
     slot = left_of(p.nodes, i)
@@ -95,7 +96,7 @@ def attempt(p: Trees, t: int, known: int, i: int) -> None:
     no_tie = epsilon >= rules[R_TAU] and rules[R_DROP_POOR] == 0.0
     work = work_space(p)
     merits = np.full(p.watched.shape[1], -math.inf)
-    best, second, winner, where = -math.inf, -math.inf, -1, math.nan
+    best, second, winner, where = -math.inf, -math.inf, no_literal(-1), math.nan
     candidates = 0
     if rules[R_PRUNE] > 0.0:  # not to split competes too
         if criterion != GAIN:

@@ -7,7 +7,8 @@ from thalweg.core.classifier import Classifier, Floats, Ints
 from thalweg.core.protocols import State
 from thalweg.core.schema import Schema
 from thalweg.jit.random import seeded
-from thalweg.pool.pool import NO_EXTRAS, Extras, Pool, Routine
+from thalweg.pool.extras import NO_EXTRAS, Extras
+from thalweg.pool.pool import Pool, Routine
 from thalweg.pool.rules import Rules
 
 

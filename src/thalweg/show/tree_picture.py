@@ -1,5 +1,6 @@
 """A tree for people: as text, in Graphviz's language, as a picture."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,10 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from thalweg.core.labels import Labels
 from thalweg.core.schema import Feature, Schema
 from thalweg.pool.explanation import Explanation, Way, explain, way_down
+from thalweg.pool.pool import Pool
 from thalweg.pool.pool_jit import IDLE, LEAF, arity
-from thalweg.pool.tree import Tree
 
 
 @dataclass(frozen=True)
@@ -81,14 +83,23 @@ class View:
         return max(depth for _, depth, *_ in self.walk())
 
 
-class Pictured(Tree):
-    """How a learner that is one tree shows it: what ``HoeffdingTree`` and its relatives have in common."""
+class Pictured(ABC):
+    """How a learner that is one tree shows it: what ``HoeffdingTree`` and its relatives have beside ``Tree``."""
 
     __slots__ = ()
 
-    def __init__(self, **given: Any) -> None:
-        """Take the parameters that the class declares."""
-        super().__init__(**given)
+    _pool: Pool
+    _labels: Labels
+    _schema: Schema | None
+    _started: bool
+
+    @abstractmethod
+    def predict_proba_one(self, x: Any) -> dict[Hashable, float]:
+        """Give the probability of each class known so far."""
+
+    @abstractmethod
+    def _one_row(self, x: Any, *, learning: bool) -> tuple[Any, Schema]:
+        """Turn a record into one row of the schema."""
 
     def describe(self, max_depth: int | None = None) -> str:
         """Write the tree as text: a line for each test and each leaf.

@@ -353,6 +353,18 @@ def test_what_can_be_seen():
         forest.layer_forests(2)
 
 
+def test_forests_of_many_trees_can_be_looked_at_too():
+    """The cascade divides its forests in fewer parts than a forest on its own would be; a copy keeps to these."""
+    chunk = SEA(seed=1).read(200)
+    forest = small(layers=1, size=20).partial_fit(chunk.X, chunk.y)
+    for copied, said in zip(forest.layer_forests(0), forest.layer_probas(chunk.X)[0], strict=True):
+        assert copied.predict_proba(chunk.X).tolist() == said.tolist()
+        assert copied.history.rows == 200
+        again = copied.fresh()
+        again.restore(copied.state())
+        assert again.predict_proba(chunk.X).tolist() == said.tolist()
+
+
 def test_deep_layers_may_be_smaller():
     chunk = SEA(seed=1).read(200)
     forest = small(size=6, deep_size=2).partial_fit(chunk.X, chunk.y)

@@ -1,7 +1,7 @@
 """The one door for inputs: whatever people hold becomes C-contiguous float64 rows, or one clear sentence.
 
-Nothing behind the door checks again, and nothing is learned before the whole input has passed. Each kind of input has
-a file: arrays, frames, sparse matrices, mappings (dicts), tensors, weights; ``rows`` and ``one_row`` choose among them.
+Nothing behind the door checks again, and nothing is learned before the whole input has passed. ``rows`` and ``one_row``
+read plain arrays and dicts; other arrays, frames, sparse matrices, tensors and weights each have a file.
 """
 
 from thalweg.core.door.entrance import one_row, rows

@@ -1,19 +1,22 @@
-"""Rows, many or one, from whatever people hold."""
+"""Rows, many or one: plain arrays and dicts are read here, everything else in the file of its kind."""
 
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from msgspec import structs
 from numpy.typing import NDArray
 
-from thalweg.core.door.arrays import as_array, from_anything, refuse_shape
-from thalweg.core.door.door_jit import first_bad
+from thalweg.core.door.arrays import MISSING, UNREADABLE, as_array, from_anything, number, refuse_shape
 from thalweg.core.door.frames import arrow_table, from_frame, is_frame, taken
-from thalweg.core.door.mappings import from_mapping
+from thalweg.core.door.nominal import nominal_codes
 from thalweg.core.door.sparse import Rows, is_sparse, sparse_rows
 from thalweg.core.door.tensors import agree, from_tensors
 from thalweg.core.params import shown
-from thalweg.core.schema import Schema
+from thalweg.core.schema import Feature, Schema, refuse_unwritable
+from thalweg.jit.bad_values import first_bad
+
+_PLAIN = frozenset({float, int, bool, np.bool_, np.float64, np.float32, np.int64, np.int32, np.int8, np.uint8})
 
 
 def rows(
@@ -30,10 +33,10 @@ def rows(
     sparse: may X be sparse? Then a sparse X comes back as a ``csr_array`` in the form of ``Rows``.
     evolving: may tensors have other sizes than the schema's? Then what they lack is 0, and they may make it larger.
     """
-    if hasattr(X, "as_rows") and not isinstance(X, type):
+    if type(X) is not np.ndarray and hasattr(X, "as_rows") and not isinstance(X, type):
         X, made = X.as_rows()
         schema = agree(made, schema)
-    if type(X) is np.ndarray and X.dtype == np.float64 and X.ndim == 2:
+    if type(X) is np.ndarray and X.dtype == np.float64 and X.ndim > 1:
         array = X if X.flags.c_contiguous and X.flags.writeable else np.array(X, order="C")
     elif is_frame(X):
         table = arrow_table(X)
@@ -47,10 +50,10 @@ def rows(
         return sparse_rows(X, schema), schema
     else:
         array = from_anything(X)
-        if array.ndim > 2:
-            array, schema = from_tensors(array, schema, evolving, learning)
+    if array.ndim > 2:
+        array, schema = from_tensors(array, schema, evolving, learning)
     schema = _refuse_width(array.shape, schema)
-    check_values(array, schema, missing, learning)
+    _check_values(array, schema, missing, learning)
     return array, schema
 
 
@@ -63,8 +66,8 @@ def one_row(
     tensors: is an array of several dimensions one tensor? It is also where the schema has a shape.
     """
     if type(x) is dict or isinstance(x, Mapping):
-        array, schema = from_mapping(x, schema, missing, learning)
-        check_values(array, schema, missing, learning)
+        array, schema = _from_mapping(x, schema, missing, learning)
+        _check_values(array, schema, missing, learning)
         return array, schema
     if type(x) is np.ndarray and x.dtype == np.float64 and x.ndim == 1:
         return rows(x.reshape(1, -1), schema, missing=missing, learning=learning)
@@ -88,6 +91,62 @@ def one_row(
     return rows(array.reshape(1, -1), schema, missing=missing, learning=learning)
 
 
+def _from_mapping(
+    x: Mapping[Any, Any], schema: Schema | None, missing: bool, learning: bool
+) -> tuple[NDArray[np.float64], Schema]:
+    """Read one record by name. An absent feature is missing; a new one joins when learning and nothing was declared."""
+    if schema is None:
+        schema = Schema((), open=True)
+    features = schema.features
+    if len(x) == len(features):  # the usual case, fast
+        values: list[Any] = [*map(x.get, schema.names)]
+        for i, known in schema.nominal_codes.items():
+            try:
+                values[i] = known.get(values[i])
+            except TypeError:  # it cannot be hashed
+                pass
+        if _PLAIN.issuperset(map(type, values)):
+            try:
+                return np.array([values], dtype=np.float64).reshape(1, len(features)), schema
+            except OverflowError:
+                pass  # the careful way below says what is wrong
+    new = [k for k in x if k not in schema.names]
+    if new and learning and schema.open:
+        features += tuple(
+            Feature(_name(k), values=(), open=True) if isinstance(x[k], str) else Feature(_name(k)) for k in new
+        )
+    elif new and not schema.open:
+        raise ValueError(f"x must have the features {shown(list(schema.names), 200)}, got {shown(new[0])} too")
+    grown = list(features)
+    array = np.full((1, len(features)), MISSING)
+    for i, feature in enumerate(features):
+        v = x.get(feature.name)
+        if v is None:
+            if not missing and feature.name not in x:
+                raise ValueError(f"x must have every feature for this learner, it lacks {feature.name!r}")
+            continue
+        if feature.values is not None and isinstance(v, (str, int, float, np.generic)):
+            plain = v.item() if isinstance(v, np.generic) else str(v) if isinstance(v, str) else v
+            if plain == plain:
+                codes, grown[i] = nominal_codes([plain], feature, learning)
+                array[0, i] = codes[0]
+            continue
+        try:
+            array[0, i] = number(v)
+        except UNREADABLE:
+            raise TypeError(f"x must hold a number for feature {feature.name!r}, got {shown(v)}") from None
+    if len(grown) != len(schema.features) or any(a is not b for a, b in zip(grown, schema.features, strict=False)):
+        schema = structs.replace(schema, features=tuple(grown))
+    return array, schema
+
+
+def _name(key: Any) -> str:
+    if not isinstance(key, str):
+        raise TypeError(f"x must have feature names that are text, got {shown(key)}")
+    refuse_unwritable("x", [str(key)])
+    return str(key)
+
+
 def _refuse_width(shape: tuple[int, ...], schema: Schema | None) -> Schema:
     """Refuse rows that are not as wide as the schema; None: they make one."""
     if schema is None:
@@ -102,7 +161,7 @@ def _refuse_width(shape: tuple[int, ...], schema: Schema | None) -> Schema:
     return schema
 
 
-def check_values(array: NDArray[np.float64], schema: Schema, missing: bool, learning: bool) -> None:
+def _check_values(array: NDArray[np.float64], schema: Schema, missing: bool, learning: bool) -> None:
     """Refuse infinities, NaN where the learner has no rule for it, and codes that no nominal value can have."""
     ceiling = schema.ceilings[0 if learning else 1]
     bad = first_bad(array, ceiling, missing)

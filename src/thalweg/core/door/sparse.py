@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from thalweg.core.door.door_jit import first_bad_entry
 from thalweg.core.schema import Schema
+from thalweg.jit.bad_values import first_bad_entry
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array

@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Sequence
-from contextlib import suppress
 from typing import Any, Literal, final
 
 import numpy as np
@@ -17,9 +16,9 @@ from thalweg.core.steps import Steps, cut, unroll
 from thalweg.learners.deep import outputs_jit as jit
 from thalweg.learners.deep.cascade import CLASSES, first_learned, layer_schema, stacked, widened
 from thalweg.learners.deep.frozen_deep import FrozenDeepForest
-from thalweg.learners.forests import forest_jit as m
 from thalweg.learners.forests.by_name import make_forest
 from thalweg.learners.forests.forest import Forest, check_jobs, play_together
+from thalweg.learners.forests.view import History
 
 _FAST = "warning='adwin(delta=0.01)', drift='adwin(delta=0.001)'"
 PRESETS: dict[str, dict[str, Any]] = {
@@ -135,7 +134,7 @@ class StreamingDeepForest(Classifier):
             if k or j:
                 seed = int(np.random.SeedSequence([seed, k, j]).generate_state(1)[0])
             forest = make_forest("forests", which, size=size, seed=seed, n_jobs=self.n_jobs)
-            forest._shards_most = _SHARDS
+            forest.most_shards = _SHARDS
             layer.append(forest)
         return layer
 
@@ -178,7 +177,7 @@ class StreamingDeepForest(Classifier):
 
     def _play(self, X: Floats, y: Ints, w: Floats, events: Ints, out: Floats, known: int) -> None:
         assert self._schema is not None
-        if not self._members()[0][0][0, m.M_ROWS]:  # nothing learned: all classes alike, to the last bit
+        if not self._layers[0][0].learner.history.rows:  # nothing learned: all classes alike, to the last bit
             n = first_learned(events)
             if known:
                 out[events[:n], :known] = 1.0 / known
@@ -198,8 +197,11 @@ class StreamingDeepForest(Classifier):
                 gained, lost = self._duel[jit.GAINED], self._duel[jit.LOST]
                 if gained - lost > 3.0 * math.sqrt(gained + lost):  # three standard deviations, were it chance
                     self._duel[jit.VOTING] += 1
-                    with suppress(ValueError):  # limit_bytes of a forest may be too small for a layer this wide
+                    try:
                         self._try_layer(self._schema)
+                    except ValueError as error:  # a forest's limit_bytes may be too small for a layer this wide
+                        if not str(error).startswith("limit_bytes must be at least"):
+                            raise
                 self._duel[jit.ROWS :] = 0.0
 
     def _play_block(self, X: Floats, y: Ints, w: Floats, events: Ints, out: Floats, known: int) -> None:
@@ -355,19 +357,19 @@ class StreamingDeepForest(Classifier):
     @property
     def layer_drifts(self) -> list[int]:
         """How many trees were replaced in each layer so far."""
-        return [int(sum(rows[:, m.M_DRIFTS].sum() for rows in layer)) for layer in self._members()]
+        return [sum(forest.drifts for forest in layer) for layer in self._histories()]
 
     @property
     def layer_warnings(self) -> list[int]:
         """How many warnings there were in each layer so far."""
-        return [int(sum(rows[:, m.M_WARNINGS].sum() for rows in layer)) for layer in self._members()]
+        return [sum(forest.warnings for forest in layer) for layer in self._histories()]
 
     @property
     def replacements(self) -> list[tuple[int, int]]:
         """When trees were replaced: (rows learned before, tree), in order of time; the latest 18 of each tree."""
-        found, first = [], 0
-        for layer, members in zip(self._layers if self._started else (), self._members(), strict=True):
-            began = int(self._members()[0][0][0, m.M_ROWS] - members[0][0, m.M_ROWS])  # a layer may have joined late
+        found, first, histories = [], 0, self._histories()
+        for layer, history in zip(self._layers if self._started else (), histories, strict=True):
+            began = histories[0][0].rows - history[0].rows  # a layer may have joined late
             for forest in layer:
                 found += [(began + row, first + t) for row, t in forest.learner.replacements]
                 first += int(forest.learner.size)
@@ -380,8 +382,8 @@ class StreamingDeepForest(Classifier):
         parts = {f"layer {k}": sum(f.state_bytes for f in layer) for k, layer in enumerate(self._layers)}
         return parts | {"cascade": self._columns.nbytes + self._losses.nbytes + self._duel.nbytes}
 
-    def _members(self) -> list[list[Floats]]:
-        return [[f.learner._arrays["members"] for f in layer] for layer in self._layers] if self._started else []
+    def _histories(self) -> list[list[History]]:
+        return [[forest.learner.history for forest in layer] for layer in self._layers] if self._started else []
 
     def _must_have_begun(self) -> None:
         if not self._started:

@@ -6,7 +6,8 @@ from thalweg.core.fields import again, choice, flag, free, number
 from thalweg.detectors.by_name import make_detector
 from thalweg.detectors.detector import Detector
 from thalweg.learners.forests import forest_jit as m
-from thalweg.learners.forests.forest import Forest, Plan
+from thalweg.learners.forests.forest import Forest
+from thalweg.learners.forests.plan import Plan
 from thalweg.learners.forests.subspace import check_subspace, features_of
 
 PRESETS: dict[str, dict[str, Any]] = {
@@ -69,7 +70,6 @@ class AdaptiveRandomForest(Forest):
     smoothing: float = again(default=0.03)
 
     def _prepare(self) -> None:
-        super()._prepare()
         if make_detector("drift", self._chosen("drift")) is None and self.warning not in (None, "none"):
             raise ValueError(f"warning must be none where drift is, got {self.warning!r}")
 

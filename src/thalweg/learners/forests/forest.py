@@ -3,78 +3,34 @@
 A forest is a resampling rule and a replacement rule. Its class says which, in a ``Plan``; the rest is here.
 """
 
-import math
 import os
 from abc import abstractmethod
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from itertools import combinations, pairwise
 from typing import Any, Literal
 
 import numpy as np
 
 from thalweg.core import params
 from thalweg.core.classifier import Classifier, Floats, Ints
-from thalweg.core.fields import again, choice, free, number, whole
+from thalweg.core.fields import again, choice, fixed, free, number, whole
 from thalweg.core.protocols import State
 from thalweg.core.schema import Schema
-from thalweg.detectors.detector import Detector
 from thalweg.frozen.frozen_forest import FrozenForest
 from thalweg.index.sources import plain_sides
 from thalweg.jit.random import seeded
 from thalweg.learners.forests import forest_jit as m
-from thalweg.learners.forests.view import Member, importances, look, permuted
+from thalweg.learners.forests.plan import Plan
+from thalweg.learners.forests.view import History, Member, importances, look, permuted
 from thalweg.pool.explanation import Explanation, explain, way_down
 from thalweg.pool.leaf_jit import L_PATCH
 from thalweg.pool.pool import Pool
 from thalweg.pool.rules import Growing, Rules
 from thalweg.show.tree_picture import View
 
-SHARDS = 16
-"""A forest's trees lie in up to so many pools, about eight members in each, which threads can take on at once."""
 _WORTH_A_THREAD = 4_000  # steps of a member
-_LISTED = 20  # patches: up to so many features all subsets are listed, and dealt out like cards
-
-
-@dataclass(frozen=True, kw_only=True)
-class Plan:
-    """What makes a forest the forest it is. The words are explained in forest_jit.py."""
-
-    rules: Rules
-    sampling: int = m.DRAW_POISSON
-    rate: float = 1.0
-    votes: int = m.VOTE_EQUAL
-    replacing: int = m.REPLACE_NEVER
-    drift: Detector | None = None
-    warning: Detector | None = None
-    detect_before: bool = False
-    background_sampled: bool = False
-    feed_always: bool = False
-    codes: bool = False
-    gamma: float = 0.0
-    variant: int = m.BOOST_PLAIN
-    patches: bool = False
-    """Has each tree a patch of ``rules.subspace`` features, instead of each leaf?"""
-    shards: int = SHARDS
-
-    @property
-    def apart(self) -> bool:
-        """Do members not look at each other?"""
-        return self.replacing != m.REPLACE_WORST and self.sampling != m.DRAW_BOOST
-
-    def to_array(self) -> Floats:
-        """The numbers that compiled code reads."""
-        how = np.zeros(m.F_RULES)
-        how[m.F_SAMPLING], how[m.F_RATE] = self.sampling, self.rate
-        how[m.F_VOTES], how[m.F_REPLACE] = self.votes, self.replacing
-        how[m.F_WARN] = -1 if self.warning is None else self.warning.code
-        how[m.F_DRIFT] = -1 if self.drift is None else self.drift.code
-        how[m.F_BEFORE], how[m.F_BACK_POISSON] = self.detect_before, self.background_sampled
-        how[m.F_ALL_FED], how[m.F_CODES] = self.feed_always, self.codes
-        how[m.F_GAMMA], how[m.F_DECAY], how[m.F_VARIANT] = self.gamma, 0.5 * math.log1p(-self.gamma), self.variant
-        return how
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +61,11 @@ class Forest(Growing, Classifier):
 
     missing = "native"
 
-    __slots__ = ("_apart", "_arrays", "_how", "_plan", "_shards", "_shards_most")
+    most_shards: int = fixed(16)
+    """Its trees lie in up to so many pools, about eight members in each, which threads can take on at once. Whoever
+    holds the forest may set another number before the first row."""
+
+    __slots__ = ("_apart", "_arrays", "_how", "_plan", "_shards")
 
     size: int = whole(default=10, doc="Number of members.", least=1, most=100_000)
     binary_splits: bool = again(default=True)
@@ -128,9 +88,6 @@ class Forest(Growing, Classifier):
         default=1, doc="Threads (-1: one on each core); they change nothing but the time.", check=check_jobs
     )
 
-    def _prepare(self) -> None:
-        self._shards_most = SHARDS
-
     def _tree_rules(self, subspace: int | None = None) -> Rules:
         """How the trees grow. subspace: features that a leaf, or a tree with a patch, looks at; None: all."""
         return self._rules(subspace=subspace, limit_bytes=None)
@@ -139,61 +96,60 @@ class Forest(Growing, Classifier):
     def _make_plan(self, d: int) -> Plan:
         """Say what the forest is made of, for records of d features."""
 
-    def _plan_for(self, schema: Schema) -> Plan:
-        return replace(self._make_plan(schema.n_features), shards=self._shards_most)
-
     # -- what a learner writes ----------------------------------------------------------------------------------------
 
     def _start(self, schema: Schema) -> None:
-        plan, size = self._plan_for(schema), int(self.size)
-        seeds = seeded(self.seed, 3 * size)
-        arrays = _new_members(plan, size) | {"dice": seeds[2 * size :].copy()}
-        patches = _deal(plan, schema.n_features, size, self.seed) if plan.patches else None
-        pools = []
-        parts, least = _parts(plan, size), 0
-        for part in parts:
-            trees = np.concatenate([seeds[:size][part], seeds[size : 2 * size][part]])
+        plan, size = self._make_plan(schema.n_features), int(self.size)
+        parts = plan.parts(size, self.most_shards)
+        fore, back, dice = seeded(self.seed, 3 * size).reshape(3, size)
+        arrays = plan.new_members(size, parts) | {"dice": dice.copy()}
+        patches = plan.deal(schema.n_features, size, self.seed) if plan.patches else None
+
+        def new_pool(part: slice, rules: Rules) -> Pool:
+            trees = np.concatenate([fore[part], back[part]])
             own = None if patches is None else np.concatenate([patches[part], patches[part]])
-            rules = self._share(plan, arrays)
-            free = Pool(replace(rules, limit_bytes=None), schema, len(trees), trees, patches=own, need=_need(plan))
-            least = max(least, free.least_bytes)
-            if rules.limit_bytes is None:
-                pools.append(free)
-            elif least <= rules.limit_bytes:
-                pools.append(Pool(rules, schema, len(trees), trees, patches=own, need=_need(plan)))
-        if len(pools) < len(parts):
-            least = least * len(parts) + sum(a.nbytes for a in arrays.values())
+            return Pool(rules, schema, len(trees), trees, patches=own, need=plan.need)
+
+        try:
+            pools = [new_pool(part, self._share(plan, arrays, len(parts))) for part in parts]
+        except ValueError:  # limit_bytes is too small: say how much all shards need
+            if self.limit_bytes is None:
+                raise
+            widest = max(parts, key=lambda part: part.stop - part.start)
+            least = new_pool(widest, plan.rules).least_bytes * len(parts) + sum(a.nbytes for a in arrays.values())
             raise ValueError(
                 f"limit_bytes must be at least {least} for {schema.n_features} features and {size} members, "
                 f"got {self.limit_bytes}"
-            )
-        self._settle_in(plan, schema, arrays, pools)
+            ) from None
+        self._settle_in(plan, schema, arrays, pools, parts)
 
     def _adopt(self, tables: State, schema: Schema) -> None:
         size = int(self.size)
-        names = ("members", "dice", "warn", "drift")
-        arrays = {name: tables[name] for name in names}
-        plan = self._plan_for(schema)
+        arrays = {name: tables[name] for name in ("members", "dice", "warn", "drift")}
+        plan = self._make_plan(schema.n_features)
         if plan.rules.subspace is not None and tables["watched.0"].ndim == 3:  # it was chosen for the first features
             plan = replace(plan, rules=replace(plan.rules, subspace=max(1, tables["watched.0"].shape[1])))
         if plan.patches and len(tables["layout.0"]) == L_PATCH:  # it began with so few features that trees see all
             plan = replace(plan, patches=False, rules=replace(plan.rules, subspace=None))
-        _check_members(plan, arrays, size)
+        shards = max(1, len({name.rpartition(".")[2] for name in tables.keys() - arrays.keys()}))
+        parts = plan.parts(size, shards)
+        plan.check(arrays, size, parts)
         pools = []
-        for g, part in enumerate(_parts(plan, size)):
+        for g, part in enumerate(parts):
             own = {name: tables[f"{name}.{g}"] for name in Pool.TABLES}
             trees = 2 * (part.stop - part.start)
-            pools.append(Pool.adopt(self._share(plan, arrays), own, schema, trees, need=_need(plan)))
+            pools.append(Pool.adopt(self._share(plan, arrays, len(parts)), own, schema, trees, need=plan.need))
             if (len(pools[-1].layout) > L_PATCH) != plan.patches:
                 raise ValueError("its tables do not fit each other")
-        self._settle_in(plan, schema, arrays, pools)
+        self.most_shards = shards
+        self._settle_in(plan, schema, arrays, pools, parts)
 
-    def _settle_in(self, plan: Plan, schema: Schema, arrays: dict[str, Any], pools: list[Pool]) -> None:
+    def _settle_in(self, plan: Plan, schema: Schema, arrays: State, pools: list[Pool], parts: list[slice]) -> None:
         self._plan, self._arrays = plan, arrays
         self._how, odds = plan.to_array(), m.odds(plan.rate)
         rules = [np.zeros(1) if d is None else d.rules() for d in (plan.warning, plan.drift)]
         self._shards = []
-        for pool, part in zip(pools, _parts(plan, int(self.size)), strict=True):
+        for pool, part in zip(pools, parts, strict=True):
             team = m.Team(
                 members=arrays["members"][part], dice=arrays["dice"][part], warn=arrays["warn"][part],
                 drift=arrays["drift"][part], odds=odds, warn_rules=rules[0], drift_rules=rules[1], how=self._how,
@@ -201,12 +157,12 @@ class Forest(Growing, Classifier):
             self._shards.append(_Shard(part.start, pool, team[:]))
         self._look_over(schema)
 
-    def _share(self, plan: Plan, arrays: dict[str, Any]) -> Rules:
+    def _share(self, plan: Plan, arrays: State, shards: int) -> Rules:
         """The rules of one pool: each shard gets the same part of the memory."""
         if self.limit_bytes is None:
-            return replace(plan.rules, limit_bytes=None)
+            return plan.rules
         left = int(self.limit_bytes) - sum(a.nbytes for a in arrays.values())
-        return replace(plan.rules, limit_bytes=max(0, left) // len(_parts(plan, int(self.size))))
+        return replace(plan.rules, limit_bytes=max(0, left) // shards)
 
     def _look_over(self, schema: Schema) -> None:
         """May members play a chunk one after the other? Not where they share a memory, or meet values in turn."""
@@ -250,7 +206,7 @@ class Forest(Growing, Classifier):
             m.write_all(parts[0], y, events, known, out)
 
     def _extend(self, schema: Schema) -> None:
-        subspace = None if self._plan.patches else self._plan_for(schema).rules.subspace
+        subspace = None if self._plan.patches else self._make_plan(schema.n_features).rules.subspace
         for shard in self._shards:
             shard.pool.extend(schema, subspace)
         self._look_over(schema)
@@ -323,6 +279,23 @@ class Forest(Growing, Classifier):
             n = int(row[m.M_DRIFTS])
             found += [(int(at), t) for at in row[m.M_REPLACED : m.M_REPLACED + min(n, m.M_RING)]]
         return sorted(found)
+
+    @property
+    def history(self) -> History:
+        """Rows learned so far, and how many warnings and replacements there were among all members.
+
+        Examples
+        --------
+        >>> from thalweg import SEA, AdaptiveRandomForest
+        >>> chunk = SEA(seed=1).read(5_000)
+        >>> AdaptiveRandomForest(size=3).partial_fit(chunk.X, chunk.y).history
+        History(rows=5000, warnings=0, drifts=0)
+        """
+        if not self._started:
+            return History(0, 0, 0)
+        members = self._arrays["members"]
+        rows, warnings, drifts = members[0, m.M_ROWS], members[:, m.M_WARNINGS].sum(), members[:, m.M_DRIFTS].sum()
+        return History(int(rows), int(warnings), int(drifts))
 
     def importances(self, X: Any = None, y: Any = None, *, repeats: int = 3, seed: int = 1) -> dict[str, float]:
         """How much each feature matters, greatest first.
@@ -424,71 +397,6 @@ def play_together(
 def _threads(n: int, _process: int) -> ThreadPoolExecutor:
     """Threads that wait for work as long as this process runs: to start them for each chunk takes time."""
     return ThreadPoolExecutor(n, thread_name_prefix="thalweg")
-
-
-def _need(plan: Plan) -> int:
-    """How many trees one step teaches."""
-    return 1 if plan.warning is None else 2
-
-
-def _parts(plan: Plan, size: int) -> list[slice]:
-    """The members of each shard. It depends on the size alone, never on the number of threads."""
-    n = min(plan.shards, -(-size // 8)) if plan.apart else 1
-    ends = [size * g // n for g in range(n + 1)]
-    return [slice(a, b) for a, b in pairwise(ends)]
-
-
-def _new_members(plan: Plan, size: int) -> dict[str, Any]:
-    members = np.zeros((size, m.M_COLUMNS))
-    for part in _parts(plan, size):
-        n = part.stop - part.start
-        members[part, m.M_FORE], members[part, m.M_BACK] = np.arange(n), np.arange(n) + n
-    members[:, m.M_ALPHA] = members[:, m.M_EXPERT] = 1.0 / size
-    rows = [np.zeros((size, 1)) if d is None else d.new_rows(size) for d in (plan.warning, plan.drift)]
-    return {"members": members, "warn": rows[0], "drift": rows[1]}
-
-
-def _check_members(plan: Plan, arrays: dict[str, Any], size: int) -> None:
-    """Refuse tables that no forest of this plan could have."""
-    fresh = _new_members(plan, size) | {"dice": seeded(0, size)}
-    for name, table in fresh.items():
-        given = arrays[name]
-        if given.dtype != table.dtype or given.shape != table.shape or not given.flags.c_contiguous:
-            raise ValueError(f"its table {name!r} has another type or shape")
-    members = arrays["members"]
-    counted = members[:, (m.M_GROWS, m.M_ROWS, m.M_BORN, m.M_BACK_BORN, m.M_WARNINGS, m.M_DRIFTS)]
-    signed = members[:, (m.M_HIT, m.M_PREFIX_HIT)]
-    if (
-        not np.isfinite(members).all()
-        or (np.delete(members, (m.M_HIT, m.M_PREFIX_HIT), axis=1) < 0.0).any()
-        or (np.abs(signed) > 1.0).any()
-        or (counted % 1.0).any()
-        or (members[:, m.M_GROWS] > (plan.warning is not None)).any()
-    ):
-        raise ValueError("its table 'members' holds what no forest could")
-    for part in _parts(plan, size):
-        trees = np.sort(members[part, m.M_FORE : m.M_BACK + 1], axis=None)
-        if not np.array_equal(trees, np.arange(len(trees))):
-            raise ValueError("its table 'members' holds what no forest could")
-    for name, detector in (("warn", plan.warning), ("drift", plan.drift)):
-        if detector is not None and not all(detector.fits(arrays[name][t : t + 1]) for t in range(size)):
-            raise ValueError(f"its table {name!r} holds what no {type(detector).__name__} could")
-
-
-def _deal(plan: Plan, d: int, size: int, seed: int) -> Ints:
-    """Give each member a patch of k of d features: few features, all subsets in turn; many, subsets at random."""
-    k = int(plan.rules.subspace or d)
-    draw = np.random.default_rng([seed, d])
-    if d <= _LISTED:
-        listed = list(combinations(range(d), k))
-        rounds = -(-size // math.comb(d, k))
-        cards = [listed[i % len(listed)] for i in draw.permutation(rounds * len(listed))[:size]]
-    else:
-        cards = [tuple(draw.choice(d, k, replace=False)) for _ in range(size)]
-    patches = np.zeros((size, d), dtype=np.int64)
-    for t, chosen in enumerate(cards):
-        patches[t, list(chosen)] = 1
-    return patches
 
 
 def _jobs(n_jobs: int) -> int:

@@ -327,7 +327,7 @@ def note(members: Floats, t: int) -> None:
 
 @called
 def warn_of(p: Trees, f: Team, t: int) -> None:
-    """Begin a new background tree for member t at a warning (Gomes et al. 2017, algorithm 2: C(δw) on the errors)."""
+    """Begin a new background tree for member t: what a warning, with δw, does (Gomes et al. 2017)."""
     members = f.members
     back = int(members[t, M_BACK])
     clear_tree(p, back)
@@ -342,7 +342,7 @@ def warn_of(p: Trees, f: Team, t: int) -> None:
 def replace_tree(p: Trees, f: Team, t: int) -> None:
     """Put the background tree in the place of member t's tree, or a new one where there is none.
 
-    What a drift does (Gomes et al. 2017, algorithm 2: C(δd) on the errors).
+    What a drift, with δd, does (Gomes et al. 2017).
     """
     members = f.members
     fore, back = int(members[t, M_FORE]), int(members[t, M_BACK])
@@ -374,7 +374,7 @@ def worst(how: Floats, drift: Floats, size: int) -> int:
 
 @called
 def boost(members: Floats, how: Floats, t: int, right: bool, votes: Floats, y: int, now: Floats) -> float:
-    """Give the weight with which member t learns the row, and hand on the margin (Chen, Lin, Lu 2012, algorithm 1)."""
+    """Give the weight with which member t learns the row, and hand on the margin (Chen, Lin, Lu 2012)."""
     gamma = how[F_GAMMA]
     if t == 0:
         now[:] = 0.0
@@ -399,7 +399,7 @@ def boost(members: Floats, how: Floats, t: int, right: bool, votes: Floats, y: i
 
 @called
 def weigh(members: Floats, how: Floats) -> None:
-    """Learn the weights of the votes after a row (section 4 of the same paper)."""
+    """Learn the weights of the votes after a row (OSBoost.OCP and OSBoost.EXP of the same paper)."""
     size, gamma = len(members), how[F_GAMMA]
     rate = 1.0 / math.sqrt(members[0, M_ROWS])
     if how[F_VARIANT] == BOOST_CONVEX:

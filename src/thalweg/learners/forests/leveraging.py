@@ -6,7 +6,8 @@ from thalweg.core.fields import choice, flag, free, number
 from thalweg.detectors.by_name import make_detector
 from thalweg.detectors.detector import Detector
 from thalweg.learners.forests import forest_jit as m
-from thalweg.learners.forests.forest import Forest, Plan
+from thalweg.learners.forests.forest import Forest
+from thalweg.learners.forests.plan import Plan
 
 SAMPLINGS = {
     "poisson": m.DRAW_POISSON,
@@ -53,7 +54,6 @@ class LeveragingBagging(Forest):
     )
 
     def _prepare(self) -> None:
-        super()._prepare()
         if make_detector("drift", self.drift) is None and self.sampling == "missed":
             raise ValueError("sampling 'missed' needs the errors that a drift detector keeps, got drift None")
 

@@ -4,7 +4,8 @@ from typing import Literal, final
 
 from thalweg.core.fields import choice, number
 from thalweg.learners.forests import forest_jit as m
-from thalweg.learners.forests.forest import Forest, Plan
+from thalweg.learners.forests.forest import Forest
+from thalweg.learners.forests.plan import Plan
 
 VARIANTS = {"plain": m.BOOST_PLAIN, "ocp": m.BOOST_CONVEX, "exp": m.BOOST_EXPONENTIAL}
 

@@ -6,7 +6,8 @@ from thalweg.core.fields import again, choice, flag, free, number
 from thalweg.detectors.by_name import make_detector
 from thalweg.detectors.detector import Detector
 from thalweg.learners.forests import forest_jit as m
-from thalweg.learners.forests.forest import Forest, Plan
+from thalweg.learners.forests.forest import Forest
+from thalweg.learners.forests.plan import Plan
 from thalweg.learners.forests.subspace import check_subspace, features_of
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +34,16 @@ class Member:
     """Times its tree was replaced."""
     background: bool
     """Is a tree growing in the background?"""
+
+
+class History(NamedTuple):
+    """What a forest has been through."""
+
+    rows: int
+    """Rows learned so far."""
+    warnings: int
+    drifts: int
+    """Trees that were replaced."""
 
 
 def look(number: int, view: View, row: Floats) -> Member:

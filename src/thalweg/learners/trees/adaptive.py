@@ -17,9 +17,11 @@ from thalweg.detectors.by_name import make_detector
 from thalweg.detectors.detector import Detector
 from thalweg.learners.trees.adaptive_jit import A_ERROR, LEAST_ERROR, play
 from thalweg.pool.explanation import Way, way_down
-from thalweg.pool.pool import Extras, Pool
+from thalweg.pool.extras import Extras
+from thalweg.pool.pool import Pool
 from thalweg.pool.pool_jit import ALTERNATES
 from thalweg.pool.rules import GrowingAlone
+from thalweg.pool.tree import Tree
 from thalweg.show.tree_picture import Pictured, View
 
 LEVELS = 16
@@ -38,7 +40,7 @@ def _adwin(argument: str, value: Any) -> ADWIN:
 
 
 @final
-class HoeffdingAdaptiveTree(GrowingAlone, Pictured):
+class HoeffdingAdaptiveTree(GrowingAlone, Tree, Pictured):
     """Each inner node watches its errors; where they rise an alternate subtree grows, and takes over once it is better.
 
     At the limit of memory the least promising leaves stop observing, and where there is no room for an alternate the

@@ -45,6 +45,7 @@ from thalweg.pool.pool_jit import (
     left_of,
     meet,
     n_classes,
+    no_literal,
     plant,
     take_nodes,
     vote,
@@ -113,7 +114,7 @@ def begin(a: Alternates, i: int) -> None:
 @inlined
 def survey(p: Trees, a: Alternates, X: Floats, r: int) -> tuple[int, int, int]:
     """Find the leaf of row r, its parent, and how many alternates on the way the row will meet."""
-    i, parent, met = 0, -1, 0
+    i, parent, met = no_literal(0), no_literal(-1), 0
     while True:
         f = feature_of(p.nodes, i)
         if f == LEAF:
@@ -144,7 +145,7 @@ def answer(p: Trees, a: Alternates, X: Floats, r: int, known: int, out: Floats, 
 def blend(p: Trees, a: Alternates, X: Floats, r: int, known: int, out: Floats, logs: Floats, votes: Floats) -> bool:
     """Write the votes of the tree's own leaf and of alternates that have split, each divided by its squared error."""
     out[r, :] = 0.0
-    i, parent = 0, -1
+    i, parent = no_literal(0), no_literal(-1)
     while True:
         f = feature_of(p.nodes, i)
         if f == LEAF:
@@ -274,7 +275,7 @@ def teach(p: Trees, a: Alternates, known: int, X: Floats, r: int, y: int, w: flo
     ``votes``: those of its leaf; ``own``: they are naive Bayes's.
     """
     mine = 1.0 if greatest(votes) != y else 0.0
-    i, last = 0, False
+    i, last = no_literal(0), False
     while not last:
         root, wrong = -1, mine
         while root < 0:

@@ -253,7 +253,7 @@ def decide(found: Floats, rules: Floats) -> bool:
     gain, n, bound = found[BEST_GAIN], found[BEST_WEIGHT], int(rules[RULE_BOUND])
     if not gain > LEAST_GAIN:
         return False
-    if bound == MCDIARMID:  # ε = √(8 ln(1/δ) / n), Krawczyk 2021, Theorem 3
+    if bound == MCDIARMID:  # ε = √(8 ln(1/δ) / n), Krawczyk 2021
         epsilon = math.sqrt(8.0 * rules[RULE_LOG_DELTA] / n)
     elif bound == HOEFFDING:  # ε = √(ln(1/δ) / 2n), range 1
         epsilon = math.sqrt(rules[RULE_LOG_DELTA] / (2.0 * n))

@@ -40,6 +40,7 @@ from thalweg.pool.pool_jit import (
     left_of,
     meet,
     n_classes,
+    no_literal,
 )
 from thalweg.pool.split_jit import best_test, branch_out, weigh_up, work_space
 
@@ -53,10 +54,9 @@ LEAST_GAIN = 1e-10
 def consider(p: Trees, links: Links, turns: Ints, known: int, i: int, slot: int) -> bool:
     """Split leaf i, or review inner node i, by what its slot has observed (Manapragada, Webb, Salehi 2018).
 
-    A leaf splits once its best test is better than no split by more than ε, or ε < τ (algorithm 2, AttemptToSplit). An
-    inner node takes the best test once its attribute is better than the present one by more than ε, or by more than
-    τ / 2 where ε < τ; where no split is best it becomes a leaf again (algorithm 3, ReEvaluateBestSplit). True: node i
-    has changed.
+    A leaf splits once its best test is better than no split by more than ε, or ε < τ. An inner node takes the best test
+    once its attribute is better than the present one by more than ε, or by more than τ / 2 where ε < τ; where no split
+    is best it becomes a leaf again. True: node i has changed.
     """
     rules = p.rules
     present, whole, epsilon = weigh_up(p, known, i, slot)
@@ -68,7 +68,7 @@ def consider(p: Trees, links: Links, turns: Ints, known: int, i: int, slot: int)
     null = 0.0 if criterion == GAIN else 1.0 - whole  # merit of no split; none is more than `whole` better
     work = work_space(p)
     now, least = null, LEAST_GAIN if tie else epsilon
-    mine, same = -1, math.nan
+    mine, same = no_literal(-1), math.nan
     if code != LEAF:
         now, least = -math.inf, min(epsilon, 0.5 * rules[R_TAU]) if tie else epsilon
         for j in range(p.watched.shape[1]):
@@ -77,7 +77,7 @@ def consider(p: Trees, links: Links, turns: Ints, known: int, i: int, slot: int)
                 now, same = best_test(p, slot, j, criterion, whole, work)
     if null + whole - now <= least:  # whatever the others are worth
         return False
-    best, winner, where, candidates = null, -1, math.nan, 0
+    best, winner, where, candidates = null, no_literal(-1), math.nan, 0
     for j in range(p.watched.shape[1]):
         merit, test = now, same
         if j != mine:
@@ -117,7 +117,7 @@ def consider(p: Trees, links: Links, turns: Ints, known: int, i: int, slot: int)
 def teach(p: Trees, links: Links, turns: Ints, known: int, X: Floats, r: int, y: int, w: float, answered: bool,
           logs: Floats, votes: Floats) -> None:  # fmt: skip
     """Learn row r in every node on its way; what is below a node that changes has learned it by that."""
-    i = 0
+    i = no_literal(0)
     while True:
         f = feature_of(p.nodes, i)
         if f == LEAF:

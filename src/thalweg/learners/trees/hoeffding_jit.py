@@ -1,4 +1,9 @@
-"""The loop over events for a pool of one tree. The tables are those of pool_jit.py."""
+"""The loop over events for a pool of one tree. The tables are those of pool_jit.py.
+
+Trees that review their splits (efdt_jit.py) or grow alternates (adaptive_jit.py) each have a loop of their own, which
+differs in a few lines. One loop with a code for the kind would compile all three, more than half a minute each, on the
+first use of any; a function as an argument would never be found in Numba's cache.
+"""
 
 from thalweg.jit.compile import hot
 from thalweg.pool.leaf_jit import Floats, Ints

@@ -1,4 +1,4 @@
-"""The compiled part of the door: is every value allowed?"""
+"""The first value among rows that no learner may see."""
 
 import math
 
