@@ -5,8 +5,8 @@ A learner lists its tables in the bundle that its compiled code takes (a ``Named
     class Cover(NamedTuple):
         balls: Annotated[Floats, table("N", 6, rows="n")]
         marks: Annotated[Ints, table("N", 1, rows="n", cells={M_FIRST: link("used")})]
-        entries: Annotated[Ints, table("P", 2, rows="used", cells={E_CLASS: span(0, "classes - 1"), E_NEXT: link("used")})]
-        head: Annotated[Ints, table(2, cells={H_BALLS: span(0, "N", name="n"), H_ENTRIES: span(0, "P", name="used")})]
+        entries: Annotated[Ints, table("P", 2, rows="used", cells={0: span(0, "classes - 1"), E_NEXT: link("used")})]
+        head: Annotated[Ints, table(2, cells={0: span(0, "N", name="n"), 1: span(0, "P", name="used")})]
 
 ``check`` refuses tables from a file unless every one of them is as declared, before compiled code sees them; ``fresh``
 makes them for a model that has seen nothing. Sizes are names or sums and products of names ("d + 1"). A name is known
@@ -18,7 +18,8 @@ Cells of a table of floats are finite unless they are declared ``loose``: whatev
 calculates with them. Whole numbers are used as indexes, so each needs a range, or ``loose``.
 
 ``link("used")`` declares a pointer to one of the first ``used`` rows: -1, or the number of a row to which no other link
-of that name points. So no row has two owners, chains end, trees have no cycles, and a free list is apart from what is used.
+of that name points. So no row has two owners, chains end, trees have no cycles, and a free list is apart from what is
+used.
 """
 
 import ast
