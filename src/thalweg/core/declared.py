@@ -215,7 +215,7 @@ def _cover(
 
 
 def _rows(name: str, rows: Size, there: int, sizes: dict[str, int]) -> int:
-    n = value_of(rows, sizes)
+    n = int(value_of(rows, sizes))
     if not 0 <= n <= there:
         raise ValueError(f"its table {name!r} must have {n} rows in use, and has {there}")
     return n
