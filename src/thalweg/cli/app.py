@@ -1,6 +1,7 @@
 """All commands together, and what happens when one of them goes wrong."""
 
 import io
+import signal
 import sys
 from typing import Annotated, Any
 
@@ -8,7 +9,8 @@ import typer
 from typer.core import TyperCommand
 
 from thalweg import __version__
-from thalweg.cli.shared import fail
+from thalweg.cli.shared import fail, stop
+from thalweg.core.interrupts import terminate
 from thalweg.registry import COMMANDS
 
 # What typer raises for a wrong command line; its home differs between versions of typer.
@@ -69,12 +71,13 @@ def main() -> None:
     """Run a command. Whatever goes wrong is one line on standard error, and exit code 2."""
     if isinstance(sys.stdout, io.TextIOWrapper):  # what this terminal cannot show must not end a long run
         sys.stdout.reconfigure(errors="replace")
+    signal.signal(signal.SIGTERM, terminate)
     try:
         code = make_app()(standalone_mode=False)
     except _USAGE as error:
         fail(error.format_message())
-    except (KeyboardInterrupt, typer.Abort):
-        fail("interrupted", code=130)
+    except (KeyboardInterrupt, typer.Abort) as error:
+        stop(error)
     except (ValueError, TypeError, OSError, ImportError) as error:
         fail(str(error))
     sys.exit(code if isinstance(code, int) else 0)

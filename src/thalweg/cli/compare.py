@@ -45,9 +45,8 @@ def compare(
                 named, on=on, seeds=_seeds(seeds), limit=limit, jobs=jobs, folder=out, target=target, window=window,
                 metric=metric, control=control, fresh=fresh, on_plan=live.plan, on_event=live.tell,
             )  # fmt: skip
-    except KeyboardInterrupt:
-        print(f"thalweg: interrupted; finished runs are kept in {out}, the same command goes on", file=sys.stderr)
-        raise typer.Exit(130) from None
+    except KeyboardInterrupt as why:
+        shared.stop(why, f"finished runs are kept in {out}, the same command goes on")
     console = Console()
     ranking = found.ranking()
     tables = [] if ranking is None else [ranking.table()]

@@ -1,9 +1,10 @@
 """The commands ``thalweg data``: what data sets there are, getting one, and where they lie."""
 
-import sys
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+from thalweg.cli import shared
 
 if TYPE_CHECKING:
     from thalweg.streams.datasets.catalogue import Dataset
@@ -78,9 +79,8 @@ def get(name: Name) -> None:
         with bars:
             task = bars.add_task(name, total=None)
             path = get_dataset(name, on_progress=lambda done, total: bars.update(task, completed=done, total=total))
-    except KeyboardInterrupt:
-        print(f"thalweg: interrupted; `thalweg data get {name}` goes on from there", file=sys.stderr)
-        raise typer.Exit(130) from None
+    except KeyboardInterrupt as why:
+        shared.stop(why, f"`thalweg data get {name}` goes on from there")
     print(f"written: {path}")
     print(f"{dataset.line}; licence: {dataset.licence}; from: {dataset.source}")
     if dataset.openml is not None and dataset.openml.note:

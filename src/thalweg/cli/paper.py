@@ -46,9 +46,8 @@ def paper(
                 name, scale=scale, folder=folder, jobs=jobs, fresh=fresh, on_table=on_table,
                 on_plan=lambda cells: shown[-1].plan(cells), on_event=lambda event: shown[-1].tell(event),
             )  # fmt: skip
-    except KeyboardInterrupt:
-        print(f"thalweg: interrupted; finished runs are kept in {folder}, the same command goes on", file=sys.stderr)
-        raise typer.Exit(130) from None
+    except KeyboardInterrupt as why:
+        shared.stop(why, f"finished runs are kept in {folder}, the same command goes on")
     console = Console()
     for both in found.tables:
         if both.rows:

@@ -36,8 +36,11 @@ def run(
     plot: Annotated[Path | None, typer.Option(help="Draw accuracy over time to a PNG, SVG or PDF file.")] = None,
     save: Annotated[Path | None, typer.Option(help="Write the learned model to a file.")] = None,
     resume: Annotated[
-        Path | None, typer.Option(help="Continue from this checkpoint if it exists; Ctrl-C writes it.")
+        Path | None, typer.Option(help="Continue from this checkpoint if it exists; Ctrl-C and SIGTERM write it.")
     ] = None,
+    checkpoint_every: Annotated[
+        str, typer.Option(help="How often --resume's file is written: rows (100000) or seconds (30s).")
+    ] = "30s",
 ) -> None:
     """Learn a stream, predicting each record before its label is used, and say how well that went."""
     from thalweg.evaluate.prequential import prequential
@@ -54,14 +57,15 @@ def run(
         with shared.progress(quiet=json == "-") as watch:
             result = prequential(
                 source, model, limit=shared.rows_to_read(limit, source), delay=delay, window=window, seconds=seconds,
-                checkpoint=resume, resume=resume is not None and resume.exists(), on_progress=watch(learner),
+                checkpoint=resume, resume=resume is not None and resume.exists(), checkpoint_every=checkpoint_every,
+                on_progress=watch(learner),
                 name=learner, stream_name=stream,
             )  # fmt: skip
     except KeyboardInterrupt as stop:
         if json is None:
             shared.show_on_terminal(getattr(stop, "result", ""))
         notes = [note.replace("resume=True", "the same command") for note in getattr(stop, "__notes__", [])]
-        shared.fail("; ".join(["interrupted", *notes]), code=130)
+        shared.stop(stop, *notes)
     if save is not None:
         save_model(model, save)
     if plot is not None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 import typer
 
 from thalweg.core import params
+from thalweg.core.interrupts import Terminated
 from thalweg.registry.typed import ENDLESS, is_endless, open_stream
 
 if TYPE_CHECKING:
@@ -37,6 +38,12 @@ def fail(message: str, code: int = 2) -> NoReturn:
     """End with one line on standard error."""
     print(f"thalweg: {' '.join(message.split())}", file=sys.stderr)
     sys.exit(code)
+
+
+def stop(why: BaseException, *more: str) -> NoReturn:
+    """End because of a signal, with one line on standard error and the exit code that shells expect."""
+    terminated = isinstance(why, Terminated)
+    fail("; ".join(["terminated" if terminated else "interrupted", *more]), code=143 if terminated else 130)
 
 
 def input_name(stream: str, format: str | None) -> str:

@@ -2,20 +2,19 @@
 
 import math
 import os
-import signal
-import threading
 import time
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from types import FrameType
-from typing import Any, Literal, Self, final
+from typing import Any, Literal, final
 
 from thalweg.core import params
+from thalweg.core.chunk import Chunk
 from thalweg.core.classifier import Classifier
+from thalweg.core.interrupts import SECONDS, Interrupts
 from thalweg.core.params import shown
-from thalweg.core.protocols import Stateful, Stream
+from thalweg.core.protocols import State, Stateful, Stream
 from thalweg.evaluate.result import Result
 from thalweg.evaluate.run import Run
 from thalweg.registry import METRICS
@@ -50,7 +49,7 @@ def prequential(
     delay: int | Literal["time"] = 0,
     seconds: float | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
-    checkpoint_every: int = 100_000,
+    checkpoint_every: int | str = 100_000,
     resume: bool = False,
     on_progress: Callable[[Progress], object] | None = None,
     chunk: int = 1000,
@@ -60,8 +59,9 @@ def prequential(
 ) -> Result:
     """Run a learner through a stream: each row is predicted, scored and then learned.
 
-    Ctrl-C finishes the chunk in hand, saves the checkpoint and raises KeyboardInterrupt; a second one raises at once.
-    That exception, and any that the learner or the stream raises, carries the result so far as ``error.result``.
+    Ctrl-C and SIGTERM finish the rows in hand, save the checkpoint and raise KeyboardInterrupt; a second signal raises
+    at once. That exception, and any that the learner or the stream raises, carries the result so far as
+    ``error.result``.
 
     Parameters
     ----------
@@ -84,11 +84,11 @@ def prequential(
     seconds : float | None
         Stop at the next chunk after so much time (compilation not counted).
     checkpoint : str | os.PathLike[str] | None
-        A file for the whole state of the run, written every ``checkpoint_every`` rows, at the end, and on Ctrl-C. With
-        resume=True the run goes on from there, as if it had never stopped: learner and stream must be made with the
-        same parameters as before.
-    checkpoint_every : int
-        Rows between two checkpoints.
+        A file for the whole state of the run, written every ``checkpoint_every`` rows or seconds, at the end, and on
+        Ctrl-C or SIGTERM. With resume=True the run goes on from there, as if it had never stopped: learner and stream
+        must be made with the same parameters as before.
+    checkpoint_every : int | str
+        Rows between two checkpoints, or seconds as text: "30s".
     resume : bool
         Continue from the checkpoint.
     on_progress : Callable[[Progress], object] | None
@@ -110,12 +110,12 @@ def prequential(
     _check(stream, learner, delay)
     for what, value, least in (
         ("limit", limit, 0), ("every", every, 1), ("window", window, 1), ("chunk", chunk, 1),
-        ("checkpoint_every", checkpoint_every, 1),
     ):  # fmt: skip
         if value is not None or what != "limit":
             params.whole(what, value, least=least)
     if seconds is not None:
         params.number("seconds", seconds, above=0.0)
+    often = read_often(checkpoint_every)
     params.flag("resume", resume)
     if limit is None and seconds is None and getattr(stream, "endless", False):
         raise ValueError(
@@ -141,12 +141,11 @@ def prequential(
         run.load(checkpoint)
     with Interrupts() as interrupts:
         try:
-            drive = _Drive(run, interrupts, limit, seconds, checkpoint, int(checkpoint_every), int(chunk), on_progress)
+            drive = _Drive(run, interrupts, limit, seconds, checkpoint, often, int(chunk), on_progress)
             stopped = drive.to_the_end()
             if checkpoint is not None:
                 run.save(checkpoint)
-            if interrupts.asked:
-                raise KeyboardInterrupt
+            interrupts.raise_if_asked()
             return run.result(stopped)
         except KeyboardInterrupt as stop:
             if checkpoint is not None and not run.busy:
@@ -168,26 +167,29 @@ class _Drive:
     """The loop over the chunks of a stream."""
 
     run: Run
-    interrupts: "Interrupts"
+    interrupts: Interrupts
     limit: int | None
     seconds: float | None
     checkpoint: str | os.PathLike[str] | None
-    checkpoint_every: int
+    often: tuple[float, float]
+    """Rows and seconds between two checkpoints, whichever is over first."""
     chunk: int
     on_progress: Callable[[Progress], object] | None
 
     def to_the_end(self) -> str:
         """Go on until something says stop; give its name."""
-        run, warm, saved = self.run, False, self.run.rows
+        run, warm, chunk = self.run, False, self.chunk
+        rows_apart, seconds_apart = self.often
+        saved, saved_at = run.rows, time.monotonic()
         deadline = math.inf if self.seconds is None else time.perf_counter() + self.seconds
         while True:
-            if self.interrupts.asked:
-                raise KeyboardInterrupt
+            self.interrupts.raise_if_asked()
             if self.limit is not None and run.rows >= self.limit:
                 return "limit"
             if time.perf_counter() >= deadline:
                 return "seconds"
-            rows = run.read(run.room(self.chunk, self.limit))
+            position = None if warm or self.checkpoint is None else run.stream.state()
+            rows = run.read(run.room(chunk, self.limit))
             if rows is None:
                 return "end"
             if len(rows) == 0:
@@ -195,15 +197,30 @@ class _Drive:
                 continue
             if not warm:
                 before = time.perf_counter()
-                self._tell("compiling")
-                run.warm_up(rows)
+                self._warm_up(rows, position)
                 deadline += time.perf_counter() - before
                 warm = True
+            before = time.perf_counter()
             run.step(rows)
-            if self.checkpoint is not None and run.rows - saved >= self.checkpoint_every:
+            if time.perf_counter() - before > SECONDS:  # how rows are divided changes nothing but how soon it can stop
+                chunk = max(1, len(rows) // 2)
+            if self.checkpoint is not None and (
+                run.rows - saved >= rows_apart or time.monotonic() - saved_at >= seconds_apart
+            ):
                 run.save(self.checkpoint)
-                saved = run.rows
+                saved, saved_at = run.rows, time.monotonic()
             self._tell("running")
+
+    def _warm_up(self, rows: Chunk, position: State | None) -> None:
+        """Compile; a signal meanwhile is not held back, and the rows in hand go back to the stream."""
+        self._tell("compiling")
+        try:
+            with self.interrupts.at_once():
+                self.run.warm_up(rows)
+        except KeyboardInterrupt:
+            if position is not None:
+                self.run.put_back(position)
+            raise
 
     def _tell(self, stage: Literal["compiling", "running"]) -> None:
         if self.on_progress is not None:
@@ -213,30 +230,23 @@ class _Drive:
             self.on_progress(Progress(stage, run.rows, total, run.seconds, accuracy, run.learner.state_bytes))
 
 
-@final
-class Interrupts:
-    """Holds Ctrl-C back until the rows in hand are done; a second one is not held back."""
+def read_often(text: Any, name: str = "checkpoint_every") -> tuple[float, float]:
+    """Read how often to write checkpoints: give rows and seconds, one of them infinite.
 
-    __slots__ = ("_before", "asked")
-
-    def __init__(self) -> None:
-        self.asked = False
-        self._before: Any = None
-
-    def __enter__(self) -> Self:
-        main = threading.current_thread() is threading.main_thread()
-        if main and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-            self._before = signal.signal(signal.SIGINT, self._hear)
-        return self
-
-    def __exit__(self, *_error: object) -> None:
-        if self._before is not None:
-            signal.signal(signal.SIGINT, self._before)
-
-    def _hear(self, _number: int, _frame: FrameType | None) -> None:
-        if self.asked:
-            raise KeyboardInterrupt
-        self.asked = True
+    >>> read_often(5000), read_often("30s"), read_often("5000")
+    ((5000, inf), (inf, 30.0), (5000, inf))
+    """
+    if isinstance(text, str):
+        number, unit = (text[:-1], "s") if text.endswith("s") else (text, "")
+        try:
+            value = float(number) if unit else int(number)
+        except ValueError:
+            value = 0
+        if not 0 < value < math.inf:
+            raise ValueError(f"{name} must be a number of rows like 100000, or of seconds like 30s, got {shown(text)}")
+        return (math.inf, float(value)) if unit else (value, math.inf)
+    params.whole(name, text, least=1)
+    return int(text), math.inf
 
 
 def _check(stream: Any, learner: Any, delay: Any) -> None:

@@ -16,7 +16,7 @@ from thalweg.core.classifier import Classifier
 from thalweg.core.inside import rehearse
 from thalweg.core.labels import Labels
 from thalweg.core.params import shown
-from thalweg.core.protocols import Stream
+from thalweg.core.protocols import State, Stream
 from thalweg.core.schema import Feature, Schema
 from thalweg.core.tables import prefixed, under
 from thalweg.evaluate.metrics import Metrics
@@ -85,6 +85,11 @@ class Run:
             raise ValueError('delay="time" needs a stream that has time and label_time, this one has not')
         self.busy = self.in_hand > 0
         return chunk if chunk is None or self.learner.sparse else self._dense(chunk)
+
+    def put_back(self, position: State) -> None:
+        """Let the stream give the rows in hand again: it was at this position before."""
+        self.stream.restore(position)
+        self.busy, self.in_hand = False, 0
 
     def _dense(self, chunk: Chunk) -> Chunk:
         """Give rows for a learner that takes no sparse ones."""

@@ -1,6 +1,7 @@
 """The side that learns: it takes rows, asks for some of the labels, and publishes versions."""
 
 import os
+import time
 import warnings
 from typing import Any, Self, final
 
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 from thalweg.core import params
 from thalweg.core.classifier import Classifier
 from thalweg.core.inside import codes_of, refuse
+from thalweg.core.interrupts import SECONDS, Interrupts
 from thalweg.core.labels import sequence
 from thalweg.detectors.by_name import make_detector
 from thalweg.jit.random import uniforms_from
@@ -120,21 +122,30 @@ class Trainer:
     def feed(self, X: Any, y: Any) -> int:
         """Learn rows in order, and publish whenever it is due; give how many versions were published.
 
-        Rows that cannot be used are refused before any is learned.
+        Rows that cannot be used are refused before any is learned. Ctrl-C and SIGTERM finish the rows in hand, publish
+        what has been learned, and raise KeyboardInterrupt: ``rows`` says how far it came.
         """
         y = sequence(y)
         n, before = len(y), self.version
         asked = self._asked(n)
         refuse(self.learner, X, y, np.flatnonzero(asked))
-        at = 0
-        while at < n:
-            stop = self._stop(asked, at)
-            self._due |= self._learn(_part(X, at, stop), y[at:stop], np.flatnonzero(asked[at:stop]))
-            self.rows += stop - at
-            due = self._due and (self.drift is None or self.rows % _LOOK == 0)
-            if (due or (self.every is not None and self.rows % self.every == 0)) and self.labelled:
-                self.publish()
-            at = stop
+        at, most = 0, n
+        with Interrupts() as interrupts:
+            while at < n:
+                began = time.perf_counter()
+                stop = min(self._stop(asked, at), at + most)
+                self._due |= self._learn(_part(X, at, stop), y[at:stop], np.flatnonzero(asked[at:stop]))
+                self.rows += stop - at
+                due = self._due and (self.drift is None or self.rows % _LOOK == 0)
+                published = (due or (self.every is not None and self.rows % self.every == 0)) and self.labelled > 0
+                if published:
+                    self.publish()
+                if time.perf_counter() - began > SECONDS:
+                    most = max(1, (stop - at) // 2)
+                at = stop
+                if interrupts.asked and not published and self.learner.started:
+                    self.publish()
+                interrupts.raise_if_asked()
         return self.version - before
 
     def _learn(self, X: Any, y: NDArray[Any], rows: NDArray[np.int64]) -> bool:

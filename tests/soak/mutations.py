@@ -1,0 +1,271 @@
+"""Change the tables of saved models behind a right checksum, restore them, and use what was not refused.
+
+    python -m soak.mutations --each 2000                # all classes that can be saved, one process each
+    python -m soak.mutations --each 200 --only WindowKNN --rows 500 --seed 7
+    python -m soak.mutations --only WindowKNN --again 123   # one mutation once more, with its traceback
+
+No class is known by name: specimens come from the registry, and a mutation only knows arrays. With the compiler off, or
+with bounds checks compiled in (the default here), a wrong index is an IndexError and so a failure, as is everything
+else but a ValueError from ``restore`` or from a verb. A crash or a hang ends the process of the class, and is one too.
+"""
+
+import argparse
+import faulthandler
+import os
+import subprocess
+import sys
+import tempfile
+import traceback
+import warnings
+from pathlib import Path
+
+HERE = Path(__file__).resolve()
+SECONDS = 120
+"""A single mutation that takes longer hangs."""
+NUMBERS = (0, 1, -1, -2, 2, 3, 7, 8, 2**15, 2**31 - 1, -(2**31), 2**32, 2**40, 2**53, 2**61, 2**62, 2**63 - 3,
+           2**63 - 1, -(2**62), -(2**63), 0.5, -0.5, 1e-300, 1e17, 1e70, 1e154, 1e300, 1.7e308, -1e300,
+           float("nan"), float("inf"), float("-inf"))  # fmt: skip
+
+
+def mutated(state, rng):
+    """Change one to three things about the arrays of a state."""
+    state = {name: table.copy() for name, table in state.items()}
+    for _ in range(min(len(state), rng.choice((1, 1, 1, 2, 3)))):
+        name = str(rng.choice(sorted(state)))
+        state[name] = _changed(state[name], rng, state)
+        if state[name] is None:
+            del state[name]
+    return state
+
+
+def _changed(table, rng, state):
+    kind = rng.choice(("cell", "cell", "cell", "cell", "column", "all", "swap", "shape", "dtype", "bit", "gone"),
+                      p=(0.17, 0.17, 0.17, 0.17, 0.1, 0.03, 0.08, 0.06, 0.02, 0.02, 0.01))  # fmt: skip
+    if kind == "gone":
+        return None
+    if kind == "dtype":
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            to = rng.choice((np.float32, np.float64, np.int32, np.int64, np.uint64, np.uint8, np.bool_))
+            return table.astype(to) if table.dtype.names is None else table.view(np.uint8)
+    if kind == "shape" or not table.size:
+        return _reshaped(table, rng)
+    if kind == "bit":
+        raw = table.reshape(-1).view(np.uint8)
+        raw[rng.integers(len(raw))] ^= np.uint8(1 << rng.integers(8))
+        return table
+    cells = table[str(rng.choice(table.dtype.names))] if table.dtype.names else table
+    if kind == "swap":
+        a, b = (tuple(rng.integers(n) for n in cells.shape) for _ in range(2))
+        cells[a], cells[b] = cells[b], cells[a].copy()
+        return table
+    where = [rng.integers(n) for n in cells.shape]
+    value = _value(cells, tuple(where), rng, state)
+    if kind == "column":
+        where[:-1] = [slice(None)] * (cells.ndim - 1)
+    _put(cells, ... if kind == "all" else tuple(where), value)
+    return table
+
+
+def _value(cells, where, rng, state):
+    sizes = [n for other in state.values() for n in other.shape]
+    pick = rng.random()
+    if pick < 0.35:
+        return cells[where].item() + int(rng.choice((1, -1, 2, 64)))
+    if pick < 0.6 and sizes:
+        return int(rng.choice(sizes)) + int(rng.choice((0, 1, -1)))
+    if pick < 0.75:
+        return cells[tuple(rng.integers(n) for n in cells.shape)].item()
+    return NUMBERS[rng.integers(len(NUMBERS))]
+
+
+def _put(cells, where, value):
+    if cells.dtype.kind == "f":
+        with np.errstate(all="ignore"):
+            cells[where] = value
+    elif cells.dtype.kind == "b":
+        cells[where] = bool(value)
+    else:
+        info = np.iinfo(cells.dtype)
+        finite = 0 if value != value else max(min(value, float(info.max)), float(info.min))
+        cells[where] = max(min(int(finite), int(info.max)), int(info.min))
+
+
+def _reshaped(table, rng):
+    if not table.ndim:
+        return table.reshape(1)
+    axis = rng.integers(table.ndim)
+    n = table.shape[axis]
+    if rng.random() < 0.1:
+        return np.asfortranarray(table) if table.ndim > 1 else table[::-1]
+    size = int(rng.choice((0, 1, max(0, n - 1), n + 1, 2 * n, n // 2)))
+    wide = np.concatenate([table, np.zeros((*table.shape[:axis], size, *table.shape[axis + 1 :]), table.dtype)], axis)
+    return np.ascontiguousarray(np.take(wide, range(size), axis))
+
+
+# -- specimens and their use ------------------------------------------------------------------------------------------
+
+
+def use(obj, rows):
+    """Do with an object what people do; give another that continues from what it saves."""
+    if isinstance(obj, thalweg.core.classifier.Classifier):
+        X, y = specimen_rows(obj)
+        more = [np.arange(len(y))] * (1 + rows // len(y))
+        some = np.concatenate(more)[:rows]
+        obj.predict_proba(X[:20])
+        for at in range(0, len(some), 50):
+            obj.partial_fit(X[some[at : at + 50]], y[some[at : at + 50]])
+        obj.test_then_train(X[:5], y[:5])
+        obj.predict(X[:5])
+        if hasattr(obj, "compile"):
+            obj.compile().predict_proba(X[:20] if not hasattr(X, "tocsr") else X[:20].toarray())
+    elif hasattr(obj, "predict_proba"):
+        schema = obj.schema
+        obj.predict_proba(np.zeros((3, schema.n_features)))
+        obj.predict_proba(np.full((3, schema.n_features), 1.0))
+    elif hasattr(obj, "read"):
+        for _ in range(3):
+            obj.read(max(1, rows // 3))
+    elif hasattr(obj, "update_many"):
+        obj.update_many(np.random.default_rng(1).random(rows))
+    elif hasattr(obj, "scores"):
+        obj.scores(np.zeros((3, len(obj.values))))
+    elif hasattr(obj, "ask"):
+        obj.ask(np.full((rows, 3), 1.0 / 3.0))
+    elif hasattr(obj, "transform"):
+        obj.transform(np.zeros((2, *getattr(obj, "shape", (7,)))))
+    again = type(obj)(**obj.get_params())
+    again.restore(obj.state())
+
+
+def specimen_rows(learner):
+    """Rows and labels such as the learner was made with."""
+    kinds = rows_for(learner)
+    schema = learner.schema
+    for X in kinds.values():
+        if schema is None or X[0].size == schema.n_features:
+            return X, labels()
+    return np.zeros((ROWS, schema.n_features)), labels()
+
+
+def specimens():
+    """Builders of one object of each class that can be saved, which has seen something, by name."""
+    made = {}
+    for name, entry in registry.LEARNERS.items():
+        made[name] = lambda name=name: _trained(small(name))
+        if entry.cls.sparse and not entry.cls.tensors:
+            made[f"{name} (sparse)"] = lambda name=name: _trained(small(name), "sparse rows")
+    for wrapper, make in WRAPPERS.items():
+        made[wrapper] = lambda make=make: _trained(make(small("hoeffding-tree")))
+        made[f"{wrapper} of knn"] = lambda make=make: _trained(make(small("knn")))
+    folder = Path(tempfile.mkdtemp())
+    for name in STATEFUL:
+        if name not in UNSAVED and not issubclass(getattr(thalweg, name), thalweg.core.classifier.Classifier):
+            made[name] = lambda name=name: example(name, folder)
+    return made
+
+
+def _trained(learner, kind=None):
+    kinds = rows_for(learner)
+    X = kinds[kind] if kind else kinds.get("rows", kinds["tensors"])
+    return learner.partial_fit(X, labels())
+
+
+# -- one class --------------------------------------------------------------------------------------------------------
+
+
+def attempt(obj, params, seed, number, rows):
+    """Try one mutation; say what became of it."""
+    rng = np.random.default_rng([seed, number])
+    state = mutated(obj.state(), rng)
+    again = type(obj)(**params)
+    try:
+        again.restore(state)
+    except ValueError:
+        return "refused"
+    except KeyError:
+        return "refused"
+    try:
+        use(again, rows)
+    except ValueError:
+        return "refused later"
+    return "used"
+
+
+def run(name, each, rows, seed, first=0):
+    """Try mutations of one class in this process; print a line, and the failures."""
+    obj = specimens()[name]()
+    params = obj.get_params(deep=False) if hasattr(obj, "fresh") else obj.get_params()
+    counts, failures = {}, []
+    for number in range(first, first + each):
+        print(f"at {number}", file=sys.stderr, flush=True)
+        faulthandler.dump_traceback_later(SECONDS, exit=True)
+        try:
+            said = attempt(obj, params, seed, number, rows)
+        except (SystemExit, KeyboardInterrupt):
+            raise
+        except BaseException as error:  # anything else is what we look for
+            said = "failed"
+            where = traceback.extract_tb(error.__traceback__)[-1]
+            place = f"{Path(where.filename).name}:{where.lineno}"
+            failures.append(f"{number}: {type(error).__name__}: {str(error)[:100]} ({place})")
+        faulthandler.cancel_dump_traceback_later()
+        counts[said] = counts.get(said, 0) + 1
+    print(f"{name}: " + ", ".join(f"{n} {said}" for said, n in sorted(counts.items())))
+    for line in failures[:12]:
+        print(f"    {line}")
+    return not failures
+
+
+def main():
+    """Run one class here, or every class in a process of its own."""
+    options = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    options.add_argument("--each", type=int, default=200)
+    options.add_argument("--rows", type=int, default=500)
+    options.add_argument("--seed", type=int, default=1)
+    options.add_argument("--only", nargs="*")
+    options.add_argument("--here", action="store_true", help="in this process")
+    options.add_argument("--again", type=int, help="one mutation, with its traceback")
+    options.add_argument("--off", action="store_true", help="with the compiler off instead of bounds checks")
+    given = options.parse_args()
+    if given.again is not None:
+        obj = specimens()[given.only[0]]()
+        print(
+            attempt(
+                obj,
+                obj.get_params(deep=False) if hasattr(obj, "fresh") else obj.get_params(),
+                given.seed,
+                given.again,
+                given.rows,
+            )
+        )
+        return
+    if given.here:
+        good = [run(name, given.each, given.rows, given.seed) for name in given.only]
+        sys.exit(not all(good))
+    env = dict(os.environ)
+    env |= {"NUMBA_DISABLE_JIT": "1"} if given.off else {"NUMBA_BOUNDSCHECK": "1"}
+    if not given.off:
+        env["THALWEG_CACHE"] = env.get("THALWEG_CACHE", str(Path.home() / ".cache")) + "/bounds-checked"
+    bad = 0
+    for name in given.only or specimens():
+        command = [sys.executable, "-W", "ignore", "-m", "soak.mutations", "--here", "--only", name,
+                   *(f"--{key}={getattr(given, key)}" for key in ("each", "rows", "seed"))]  # fmt: skip
+        done = subprocess.run(command, env=env, cwd=HERE.parents[1], capture_output=True, text=True, check=False)
+        print(done.stdout, end="", flush=True)
+        if done.returncode not in (0, 1) or (done.returncode and not done.stdout):
+            print(f"{name}: ended with {done.returncode}\n    {done.stderr[-1500:]}", flush=True)
+        bad += done.returncode != 0
+    print(f"{bad} classes failed")
+    sys.exit(bad > 0)
+
+
+import numpy as np  # noqa: E402
+
+import thalweg  # noqa: E402
+import thalweg.core.classifier  # noqa: E402
+from contracts.test_wrappers import ROWS, STATEFUL, UNSAVED, WRAPPERS, example, labels, rows_for, small  # noqa: E402
+from thalweg import registry  # noqa: E402
+
+if __name__ == "__main__":
+    main()
