@@ -60,7 +60,7 @@ class Moving(Classifier):
     def _tables(self):
         return {"means": self._means}
 
-    def _adopt(self, tables, schema):
+    def _adopt(self, tables, schema, classes):
         self._means = tables["means"]
 
 

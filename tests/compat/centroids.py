@@ -39,5 +39,5 @@ class Centroids(Classifier):
     def _tables(self):
         return {"sums": self._sums, "weights": self._weights}
 
-    def _adopt(self, tables, schema):
+    def _adopt(self, tables, schema, classes):
         self._sums, self._weights = tables["sums"], tables["weights"]

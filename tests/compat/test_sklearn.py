@@ -59,7 +59,7 @@ class Moody(Classifier):
     def _tables(self):
         return {"seen": self._seen}
 
-    def _adopt(self, tables, schema):
+    def _adopt(self, tables, schema, classes):
         self._seen = tables["seen"]
 
     blind = True

@@ -58,7 +58,7 @@ class Good(Classifier):
     def _tables(self):
         return {"counts": self._counts, "means": self._means}
 
-    def _adopt(self, tables, schema):
+    def _adopt(self, tables, schema, classes):
         self._counts, self._means = tables["counts"], tables["means"]
 
 
@@ -219,8 +219,8 @@ class KeepsItsInput(Good):
     def _tables(self):
         return super()._tables() | ({"kept": self._kept} if hasattr(self, "_kept") else {})
 
-    def _adopt(self, tables, schema):
-        super()._adopt(tables, schema)
+    def _adopt(self, tables, schema, classes):
+        super()._adopt(tables, schema, classes)
         self._kept = tables["kept"]
 
 
@@ -288,8 +288,8 @@ class GivesItsOwnTables(Good):
 
 
 class ForgetsATable(Good):
-    def _adopt(self, tables, schema):
-        super()._adopt(tables, schema)
+    def _adopt(self, tables, schema, classes):
+        super()._adopt(tables, schema, classes)
         self._means = np.zeros_like(tables["means"])
 
 
@@ -335,8 +335,8 @@ class KeepsEverything(Good):
     def _tables(self):
         return super()._tables() | {"rows": self._rows}
 
-    def _adopt(self, tables, schema):
-        super()._adopt(tables, schema)
+    def _adopt(self, tables, schema, classes):
+        super()._adopt(tables, schema, classes)
         self._rows = tables["rows"]
 
 

@@ -170,7 +170,7 @@ def test_a_users_own_learner_needs_four_methods() -> None:
         def _tables(self):
             return {"nothing": np.zeros(1)}
 
-        def _adopt(self, tables, schema):
+        def _adopt(self, tables, schema, classes):
             pass
 
     coin = Coin()

@@ -125,5 +125,10 @@ def test_sizes_do_not_overflow() -> None:
         value_of("a ** 2", {"a": 1})
 
 
+def test_sizes_that_the_tables_tell_have_a_ceiling() -> None:
+    with pytest.raises(ValueError, match="a size 'P' of at most 4, and have 5"):
+        check(Chains, sound(), classes=2, d=3, most={"P": 4})
+
+
 def test_members_that_declare_nothing_are_no_state() -> None:
     assert "rules" not in declared(Chains)

@@ -34,7 +34,7 @@ class Seen(Classifier):
     def _tables(self):
         return {"sums": self.sums}
 
-    def _adopt(self, tables, schema):
+    def _adopt(self, tables, schema, classes):
         self.sums = tables["sums"]
 
 

@@ -393,7 +393,7 @@ class MyLearner(Classifier):
     def _tables(self):
         return {"count": self._count}
 
-    def _adopt(self, tables, schema):
+    def _adopt(self, tables, schema, classes):
         self._count = tables["count"]
 
 

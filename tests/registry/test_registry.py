@@ -30,7 +30,7 @@ class Guess(Classifier):
             if e >= 0: out[e, 0] = 1.0
             else: self._n += 1
     def _tables(self): return {"n": self._n}
-    def _adopt(self, tables, schema): self._n = tables["n"]
+    def _adopt(self, tables, schema, classes): self._n = tables["n"]
 
 def error(counts):
     return 1.0 - counts.right / counts.weight

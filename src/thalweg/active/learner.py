@@ -330,8 +330,8 @@ class ActiveLearner(Classifier):
         own = prefixed("strategy", self._policy.tables()) | prefixed("tickets", self._tickets.state())
         return self._inner.tables("learner") | own
 
-    def _adopt(self, tables: State, schema: Schema) -> None:
-        inner, policy = Inner.adopt(self.learner.fresh(), "learner", tables, schema), self._new_policy()
+    def _adopt(self, tables: State, schema: Schema, classes: int) -> None:
+        inner, policy = Inner.adopt(self.learner.fresh(), "learner", tables, schema, classes), self._new_policy()
         waiting = Tickets(schema.n_features, max_open=self.max_open, max_age=self.max_age)
         policy.restore(under("strategy", tables))
         waiting.restore(under("tickets", tables))

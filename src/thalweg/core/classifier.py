@@ -121,8 +121,13 @@ class Classifier(Parametrised, Answering, Estimator):
         """Give the tables, not copied."""
 
     @abstractmethod
-    def _adopt(self, tables: State, schema: Schema) -> None:
-        """Continue from tables that ``_tables`` gave."""
+    def _adopt(self, tables: State, schema: Schema, classes: int) -> None:
+        """Continue from tables that ``_tables`` gave, or refuse them with a ValueError before anything has changed.
+
+        They may come from a stranger's file: whatever they hold, no index may lead outside a table. Declare type, shape
+        and range of each (``thalweg.core.declared``) and call ``check``. classes: how many the labels are; every code
+        of a class is below.
+        """
 
     def _extend(self, schema: Schema) -> None:
         """Make room for what the schema has more than before (features, nominal values); by default nothing."""
@@ -287,7 +292,7 @@ class Classifier(Parametrised, Answering, Estimator):
             if tables:
                 if schema is None:
                     raise KeyError("schema")
-                self._adopt(tables, schema)
+                self._adopt(tables, schema, len(labels))
         except KeyError as error:
             raise ValueError(f"{mine}: it lacks {error}") from None
         except (ValueError, TypeError) as error:
@@ -382,10 +387,13 @@ class Classifier(Parametrised, Answering, Estimator):
             out[events] = 1.0 / known
         return out
 
-    def _settle(self, labels: Labels, schema: Schema | None, tables: State) -> None:
-        """Continue from the parts of a learner with the same parameters."""
+    def _settle(self, labels: Labels, schema: Schema | None, tables: State, classes: int | None = None) -> None:
+        """Continue from the parts of a learner with the same parameters.
+
+        classes: how many there are, where others know the labels.
+        """
         if tables and schema is not None:
-            self._adopt(tables, schema)
+            self._adopt(tables, schema, len(labels) if classes is None else classes)
         self._labels, self._schema, self._started = labels, schema, bool(tables)
 
     def _meet(self, schema: Schema) -> None:

@@ -142,16 +142,22 @@ def fresh(bundle: type, /, **sizes: int) -> State:
     return {n: np.zeros([value_of(s, sizes) for s in t.shape], dtype=t.dtype) for n, t in declared(bundle).items()}
 
 
-def check(bundle: type, tables: Mapping[str, NDArray[Any]], /, **sizes: int) -> dict[str, int]:
+def check(
+    bundle: type, tables: Mapping[str, NDArray[Any]], /, *, most: Mapping[str, int] | None = None, **sizes: int
+) -> dict[str, int]:
     """Refuse tables, in a sentence, that are not as the bundle declares them; give all sizes by name.
 
-    sizes: those that are known: features, classes, what follows from parameters.
+    sizes: those that are known: features, classes, what follows from parameters. most: sizes that the tables
+    themselves tell, and that must not be larger.
     """
     found = {name: int(size) for name, size in sizes.items()}
     spec = declared(bundle)
     there = {name: each for name, each in spec.items() if not (each.optional and name not in tables)}
     for name, each in there.items():
         _match(name, each, tables[name], found)
+    for name, size in (most or {}).items():
+        if found[name] > size:
+            raise ValueError(f"its tables must have a size {name!r} of at most {size}, and have {found[name]}")
     named = [(name, each) for name, each in there.items() if any(s.name for s in each.cells.values())]
     for name, each in named:  # before all others: what bounds them
         _learn(name, each, tables[name], found)

@@ -57,7 +57,7 @@ class Estimator(ABC):
         """Give the tables, not copied."""
 
     @abstractmethod
-    def _settle(self, labels: Labels, schema: Schema | None, tables: State) -> None:
+    def _settle(self, labels: Labels, schema: Schema | None, tables: State, classes: int | None = None) -> None:
         """Continue from the parts of a learner with the same parameters."""
 
     @property

@@ -41,14 +41,14 @@ class Inner(Generic[L]):
         self.meet(schema)
 
     @classmethod
-    def adopt(cls, learner: L, part: str, tables: State, schema: Schema) -> Self:
+    def adopt(cls, learner: L, part: str, tables: State, schema: Schema, classes: int) -> Self:
         """Let a learner that has seen nothing continue from what ``tables(part)`` gave, found among other tables."""
         own = under(part, tables)
         if not own:
             raise KeyError(f"tables of {part}")
         inner = cls.__new__(cls)
         inner.learner = learner
-        learner._settle(Labels(), schema, own)
+        learner._settle(Labels(), schema, own, classes)
         return inner
 
     def meet(self, schema: Schema) -> None:

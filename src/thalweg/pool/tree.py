@@ -47,5 +47,5 @@ class Tree(Classifier):
     def _tables(self) -> State:
         return self._pool.tables()
 
-    def _adopt(self, tables: State, schema: Schema) -> None:
+    def _adopt(self, tables: State, schema: Schema, classes: int) -> None:
         self._pool = Pool.adopt(self._rules(), tables, schema, trees=1, extras=self._extras())

@@ -270,7 +270,7 @@ class BallCover(Covering):
             **{name: getattr(extra, name) for name in _EXTRA}, "seeds": cover.seeds,
         }  # fmt: skip
 
-    def _adopt(self, tables: State, schema: Schema) -> None:
+    def _adopt(self, tables: State, schema: Schema, classes: int) -> None:
         fresh = self._fresh(schema)
         wanted = {name: tables[name] for name in fresh}
         refuse_misfits(wanted, fresh, (*_PER_BALL, *_PER_COUNT))

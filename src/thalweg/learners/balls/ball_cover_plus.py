@@ -197,7 +197,7 @@ class BallCoverPlus(Covering):
         cover, plus = self._cover._asdict(), self._plus._asdict()
         return {name: plus[name] if name in plus else cover[name] for name in (*_COVER, *_PLUS)}
 
-    def _adopt(self, tables: State, schema: Schema) -> None:
+    def _adopt(self, tables: State, schema: Schema, classes: int) -> None:
         fresh = self._fresh(schema, LANES)
         wanted = {name: tables[name] for name in fresh}
         refuse_misfits(wanted, fresh, ("tiles", "sums", *_PER_BALL, *_PER_COUNT))

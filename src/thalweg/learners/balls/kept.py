@@ -65,7 +65,7 @@ class KeptRows(Scaled, Classifier):
     def _tables(self) -> State:
         return self._state
 
-    def _adopt(self, tables: State, schema: Schema) -> None:
+    def _adopt(self, tables: State, schema: Schema, classes: int) -> None:
         fresh = self._fresh(schema)
         wanted = {name: tables[name] for name in fresh}
         refuse_misfits(wanted, fresh)

@@ -5,9 +5,10 @@ from typing import final
 import numpy as np
 
 from thalweg.core.classifier import Classifier, Floats, Ints
+from thalweg.core.declared import check
 from thalweg.core.protocols import State
 from thalweg.core.schema import Schema
-from thalweg.learners.baselines.majority_jit import play
+from thalweg.learners.baselines.majority_jit import Counts, play
 
 
 @final
@@ -37,8 +38,6 @@ class MajorityClass(Classifier):
     def _tables(self) -> State:
         return {"counts": self._counts}
 
-    def _adopt(self, tables: State, schema: Schema) -> None:
-        counts = tables["counts"]
-        if counts.dtype != np.float64 or counts.ndim != 1:
-            raise ValueError("its table 'counts' has another type or shape")
-        self._counts = counts
+    def _adopt(self, tables: State, schema: Schema, classes: int) -> None:
+        check(Counts, tables, most={"n": classes})
+        self._counts = tables["counts"]

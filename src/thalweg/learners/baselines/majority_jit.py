@@ -1,16 +1,22 @@
-"""The class counts of a stream.
+"""The class counts of a stream."""
 
-| table  | shape    | dtype   | meaning                        |
-| counts | classes  | float64 | weight of each class seen      |
-"""
+from typing import Annotated, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from thalweg.core.declared import table
 from thalweg.jit.compile import compiled
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+
+
+class Counts(NamedTuple):
+    """The state."""
+
+    counts: Annotated[Floats, table("n", least=0)]
+    """n ≤ classes: the weight of each class seen."""
 
 
 @compiled

@@ -5,9 +5,10 @@ from typing import final
 import numpy as np
 
 from thalweg.core.classifier import Classifier, Floats, Ints
+from thalweg.core.declared import check
 from thalweg.core.protocols import State
 from thalweg.core.schema import Schema
-from thalweg.learners.baselines.no_change_jit import play
+from thalweg.learners.baselines.no_change_jit import Last, play
 
 
 @final
@@ -35,8 +36,6 @@ class NoChange(Classifier):
     def _tables(self) -> State:
         return {"last": self._last}
 
-    def _adopt(self, tables: State, schema: Schema) -> None:
-        last = tables["last"]
-        if last.dtype != np.int64 or last.shape != (1,):
-            raise ValueError("its table 'last' has another type or shape")
-        self._last = last
+    def _adopt(self, tables: State, schema: Schema, classes: int) -> None:
+        check(Last, tables, classes=classes)
+        self._last = tables["last"]

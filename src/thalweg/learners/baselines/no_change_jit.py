@@ -1,16 +1,22 @@
-"""The last label of a stream.
+"""The last label of a stream."""
 
-| table | shape | dtype | meaning                              |
-| last  | 1     | int64 | code of the last label; -1: none yet |
-"""
+from typing import Annotated, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from thalweg.core.declared import table
 from thalweg.jit.compile import compiled
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+
+
+class Last(NamedTuple):
+    """The state."""
+
+    last: Annotated[Ints, table(1, least=-1, most="classes - 1")]
+    """1: the code of the last label; -1: none yet."""
 
 
 @compiled

@@ -77,7 +77,7 @@ class Vote(Classifier):
             for inner in self._inner:
                 inner.meet(schema)
         except Exception:  # one refuses: those before it must not have grown
-            self._adopt(before, self._schema)
+            self._adopt(before, self._schema, len(self._labels))
             raise
 
     def _rehearse(self) -> None:
@@ -87,5 +87,5 @@ class Vote(Classifier):
     def _tables(self) -> State:
         return {name: table for i, inner in enumerate(self._inner) for name, table in inner.tables(f"{i}").items()}
 
-    def _adopt(self, tables: State, schema: Schema) -> None:
-        self._inner = [Inner.adopt(it.fresh(), f"{i}", tables, schema) for i, it in enumerate(self.learners)]
+    def _adopt(self, tables: State, schema: Schema, classes: int) -> None:
+        self._inner = [Inner.adopt(it.fresh(), f"{i}", tables, schema, classes) for i, it in enumerate(self.learners)]

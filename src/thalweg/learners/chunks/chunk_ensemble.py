@@ -316,7 +316,7 @@ class ChunkEnsemble(Classifier):
             "head": np.array([self.trained, self._target.code, self._target.waited], dtype=np.int64),
         }
 
-    def _adopt(self, tables: State, schema: Schema) -> None:
+    def _adopt(self, tables: State, schema: Schema, classes: int) -> None:
         d = schema.n_features
         rows, codes, row_weights, sizes = (tables[name] for name in ("rows", "codes", "row_weights", "sizes"))
         shapes: dict[str, tuple[Any, tuple[int, ...]]] = {

@@ -157,7 +157,7 @@ class CompressedBagging(Bagging, Neighbours, RandomProjection, Classifier):
             tables |= member.tables(f"{i}")
         return tables
 
-    def _adopt(self, tables: State, schema: Schema) -> None:
+    def _adopt(self, tables: State, schema: Schema, classes: int) -> None:
         size, kind = int(self.size), make_detector("drift", self.drift)
         bag = replaced.adopt_members(tables, size, kind)
         drawn = under("projection", tables)
@@ -166,7 +166,7 @@ class CompressedBagging(Bagging, Neighbours, RandomProjection, Classifier):
             projections.append(self._new_projection(i, int(bag["counts"][i])))
             projections[-1].adopt(drawn, schema)
         seen = Schema.numeric(projections[0].dimension)
-        members = [Inner.adopt(made_like(WindowKNN, self), f"{i}", tables, seen) for i in range(size)]
+        members = [Inner.adopt(made_like(WindowKNN, self), f"{i}", tables, seen, classes) for i in range(size)]
         self._bag, self._kind, self._projections, self._members = bag, kind, projections, members
 
     # -- inside -------------------------------------------------------------------------------------------------------

@@ -180,13 +180,13 @@ class PCAKNN(Neighbours, Size, Compressed):
     def _tables(self) -> State:
         return super()._tables() | ({} if self._raw is None else prefixed("raw", self._raw.tables()))
 
-    def _adopt(self, tables: State, schema: Schema) -> None:
+    def _adopt(self, tables: State, schema: Schema, classes: int) -> None:
         raw: RawRows | None = None
         if self.reproject_every is not None:
             given, head = under("raw", tables), sound(tables, "learner.head", (o.W_CELLS,), np.int64, least=0)
             raw = (SparseRows if "starts" in given else DenseRows)(self.window, schema.n_features)
             raw.restore(given, int(head[o.W_SIZE]))
-        super()._adopt(tables, schema)
+        super()._adopt(tables, schema, classes)
         self._raw = raw
 
 

@@ -146,10 +146,10 @@ class Compressed(Classifier):
         own = prefixed("watch", self._watch) | prefixed("projection", self._projection.tables())
         return own | self._inner.tables("learner")
 
-    def _adopt(self, tables: State, schema: Schema) -> None:
+    def _adopt(self, tables: State, schema: Schema, classes: int) -> None:
         projection = self._make_projection()
         projection.adopt(under("projection", tables), schema)
-        inner = Inner.adopt(self._make_learner(), "learner", tables, Schema.numeric(projection.dimension))
+        inner = Inner.adopt(self._make_learner(), "learner", tables, Schema.numeric(projection.dimension), classes)
         watch = prefixed("watch", _new_watch(schema, projection))
         refuse_misfits(tables, watch)
         sound(tables, "watch.count", (1,), np.int64, least=0)

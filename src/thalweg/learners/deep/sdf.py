@@ -243,13 +243,13 @@ class StreamingDeepForest(Classifier):
                 tables |= forest.tables(f"{k}.{j}")
         return tables
 
-    def _adopt(self, tables: State, schema: Schema) -> None:
+    def _adopt(self, tables: State, schema: Schema, classes: int) -> None:
         columns, losses, duel = (tables[name] for name in ("columns", "losses", "duel"))
         self._check(columns, losses, duel, schema)
         deep = layer_schema(columns, schema)
         layers = [
             [
-                Inner.adopt(forest, f"{k}.{j}", tables, deep if k else schema)
+                Inner.adopt(forest, f"{k}.{j}", tables, deep if k else schema, classes)
                 for j, forest in enumerate(self._new_layer(k))
             ]
             for k in range(len(losses))

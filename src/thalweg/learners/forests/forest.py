@@ -123,7 +123,7 @@ class Forest(Growing, Classifier):
             ) from None
         self._settle_in(plan, schema, arrays, pools, parts)
 
-    def _adopt(self, tables: State, schema: Schema) -> None:
+    def _adopt(self, tables: State, schema: Schema, classes: int) -> None:
         size = int(self.size)
         arrays = {name: tables[name] for name in ("members", "dice", "warn", "drift")}
         plan = self._make_plan(schema.n_features)

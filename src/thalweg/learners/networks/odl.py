@@ -147,7 +147,7 @@ class OnlineDeepLearning(Classifier):
     def _tables(self) -> State:
         return dict(self._net)
 
-    def _adopt(self, tables: State, schema: Schema) -> None:
+    def _adopt(self, tables: State, schema: Schema, classes: int) -> None:
         net = {name: tables[name] for name in _NETWORK}
         self._check(net, schema)
         self._take(net)

@@ -345,7 +345,7 @@ class SubspaceLearner(SubspaceParams, TensorParams, Classifier):
         past = {} if self._past is None else {_PAST + name: table for name, table in self._past.tables().items()}
         return self._own | self._reduction.tables() | self._spaces.tables() | trees | past
 
-    def _adopt(self, tables: State, schema: Schema) -> None:
+    def _adopt(self, tables: State, schema: Schema, classes: int) -> None:
         own = {name: tables[name] for name in _TABLES}
         self._refuse_unsound(own, schema.n_features)
         made = type(self)(**self.get_params(deep=False))  # beside, so that a state that is refused changes nothing

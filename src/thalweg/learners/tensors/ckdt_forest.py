@@ -320,7 +320,7 @@ class CKDTForest(BinnedTreeParams, RankRule, TensorParams, Classifier):
             tables |= prefixed(f"map{p}", features.state())
         return tables
 
-    def _adopt(self, tables: State, schema: Schema) -> None:
+    def _adopt(self, tables: State, schema: Schema, classes: int) -> None:
         made = type(self)(**self.get_params(deep=False))  # beside, so that a state that is refused changes nothing
         made._start(schema)
         made._marks = sound(tables, "marks", (MARKS,), np.int64, least=0)

@@ -390,7 +390,7 @@ class TensorTreeLearner(BinnedTreeParams, TensorParams):
     def _tables(self) -> State:
         return self._tree.tables()
 
-    def _adopt(self, tables: State, schema: Schema) -> None:
+    def _adopt(self, tables: State, schema: Schema, classes: int) -> None:
         records, tree = Records(type(self).__name__, self.shape, schema), self._new_tree()
         tree.adopt(tables, records)  # may refuse them: then nothing has changed
         self._records, self._tree = records, tree

@@ -103,7 +103,7 @@ class HoeffdingAdaptiveTree(GrowingAlone, Tree, Pictured):
         super()._start(schema)
         self._pool.marks[0] = 0.5, 1.0
 
-    def _adopt(self, tables: State, schema: Schema) -> None:
+    def _adopt(self, tables: State, schema: Schema, classes: int) -> None:
         extras = self._extras()
         pool = Pool.adopt(self._rules(), tables, schema, trees=1, extras=extras)
         finite = np.isfinite(pool.pairs).all() and np.isfinite(pool.marks).all()

@@ -140,7 +140,7 @@ class McDiarmidTree(BinnedTreeParams, Classifier):
     def _tables(self) -> State:
         return {**self._trees.tables(), **self._waiting}
 
-    def _adopt(self, tables: State, schema: Schema) -> None:
+    def _adopt(self, tables: State, schema: Schema, classes: int) -> None:
         trees = BinnedTrees(**self._chosen())
         trees.adopt(tables)
         waiting = {name: tables[name] for name in _WAITING}

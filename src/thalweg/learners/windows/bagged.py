@@ -91,7 +91,7 @@ class BaggedKNN(Bagging, Neighbours, Classifier):
     def _tables(self) -> State:
         return self._window.tables() | self._bag
 
-    def _adopt(self, tables: State, schema: Schema) -> None:
+    def _adopt(self, tables: State, schema: Schema, classes: int) -> None:
         window, size, detector = DenseWindow(self, schema), int(self.size), make_detector("drift", self.drift)
         window.restore(tables)
         held, members = tables["held"], replaced.adopt_members(tables, size, detector)

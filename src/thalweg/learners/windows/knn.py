@@ -157,7 +157,7 @@ class WindowKNN(Neighbours, Classifier):
         """Bytes of all tables of the model."""
         return self._sparse.nbytes if self._started and self._sparse is not None else super().state_bytes
 
-    def _adopt(self, tables: State, schema: Schema) -> None:
+    def _adopt(self, tables: State, schema: Schema, classes: int) -> None:
         dense, sparse = DenseWindow(self, schema), None
         if "starts" in tables:
             sparse = SparseWindow(schema.n_features, dense.rules)

@@ -139,7 +139,7 @@ class SamKNN(Memories, Classifier):
     def _tables(self) -> State:
         return dict(zip(_TABLES, self._memory, strict=False))
 
-    def _adopt(self, tables: State, schema: Schema) -> None:
+    def _adopt(self, tables: State, schema: Schema, classes: int) -> None:
         memory = jit.Memory(**{name: tables[name] for name in _TABLES}, nominal=schema.nominal)
         self._check(memory)
         self._take(memory)
