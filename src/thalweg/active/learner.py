@@ -13,6 +13,7 @@ from thalweg.active.tickets_jit import ANSWERED
 from thalweg.core import door, params
 from thalweg.core.classifier import Classifier, Floats, Ints, Task
 from thalweg.core.door import Rows, take_rows
+from thalweg.core.in_use import changes, looks
 from thalweg.core.inside import Inner, check_inner, take_after
 from thalweg.core.labels import sequence
 from thalweg.core.params import shown
@@ -98,27 +99,24 @@ class ActiveLearner(Classifier):
 
         A row that is learned but not predicted in this call was asked for earlier: its label is learned.
         """
-        self._arriving = True
-        try:
-            return super().play(X, y, events, sample_weight)
-        finally:
-            self._arriving = False
+        return super().play(X, y, events, sample_weight)
 
     def learn_one(self, x: Any, y: Hashable, weight: float = 1.0) -> Self:
         """Offer the label of one record: a dict by feature name, or a row."""
-        X, schema = self._one_row(x, learning=True)
-        w = door.weights(weight, 1)
-        code, new = self._labels.read_one(y)
-        if w[0] > 0.0:
-            self._perform(Task(X, schema, self._labels, np.array([code]), new, w, np.array([0, -1])))
+        with self._use.changing:
+            X, schema = self._one_row(x, learning=True)
+            w = door.weights(weight, 1)
+            code, new = self._labels.read_one(y)
+            if w[0] > 0.0:
+                self._perform(Task(X, schema, self._labels, np.array([code]), new, w, np.array([0, -1])))
         return self
 
     def _perform(self, task: Task) -> Floats:
         """Carry out the events; learn rows that are wanted: a new label gets its code when it is first learned."""
-        X, schema, labels, codes, new, w, order = task
+        X, schema, labels, codes, new, w, order, late = task
         events = order.tolist()
         learns = any(e < 0 for e in events)
-        if learns or (self._arriving and events):
+        if learns or (late and events):
             self._meet(schema)  # may still refuse
         self._labels = labels
         n = X.shape[0]
@@ -127,7 +125,7 @@ class ActiveLearner(Classifier):
         arrived[[e for e in events if e >= 0]] = True
         decision = np.where(arrived, _UNDECIDED, _EARLIER).astype(np.uint8)
         if self._started:
-            offered = w > 0.0 if self._arriving else np.zeros(n, dtype=np.bool_)
+            offered = w > 0.0 if late else np.zeros(n, dtype=np.bool_)
             offered[[~e for e in events if e < 0]] = True
             decisions = bytearray(decision)
             self._walk(X, codes, new, w, events, out, decisions, offered.tobytes())
@@ -212,6 +210,7 @@ class ActiveLearner(Classifier):
 
     # -- live ---------------------------------------------------------------------------------------------------------
 
+    @changes
     def ask(self, X: Any) -> Ints:
         """Take rows as they arrive; give for each the ticket of the label that is wanted, -1 where it is not."""
         X, schema = self._rows(X, learning=True)
@@ -227,6 +226,7 @@ class ActiveLearner(Classifier):
         self._why = why
         return self._tickets.give(X, why, first)
 
+    @changes
     def tell(self, tickets: Any, labels: Any) -> Told:
         """Take labels by ticket, in any order; learn the rows that are still waiting for one, in the order given.
 
@@ -250,6 +250,7 @@ class ActiveLearner(Classifier):
         return told
 
     @property
+    @changes
     def tickets(self) -> TicketCounts:
         """How many tickets were given, are open, were answered and have expired, and which answers were refused."""
         if not self._started:
@@ -258,6 +259,7 @@ class ActiveLearner(Classifier):
         return self._tickets.counts()
 
     @property
+    @changes
     def open_tickets(self) -> Ints:
         """The tickets that wait for a label, oldest first."""
         if not self._started:
@@ -268,11 +270,13 @@ class ActiveLearner(Classifier):
     # -- what it is made of -------------------------------------------------------------------------------------------
 
     @property
+    @looks
     def model(self) -> Classifier:
         """The learner with what it knows: a copy."""
         return self._inner.lend(self._labels).copy() if self._started else self.learner.fresh()
 
     @property
+    @looks
     def policy(self) -> Strategy:
         """The strategy as it is now: a copy."""
         return self._policy.copy() if self._started else self._new_policy()
@@ -293,8 +297,6 @@ class ActiveLearner(Classifier):
         return list(getattr(self._inner.learner, "replacements", ())) if self._started else []
 
     # -- a learner like any other -------------------------------------------------------------------------------------
-
-    _arriving = False
 
     def _forget(self) -> None:
         super()._forget()

@@ -19,6 +19,7 @@ from thalweg.core import door
 from thalweg.core.answering import Answering
 from thalweg.core.estimator import Estimator
 from thalweg.core.fields import Parametrised, fixed
+from thalweg.core.in_use import InUse, changes, looks
 from thalweg.core.labels import Labels, sequence
 from thalweg.core.params import shown
 from thalweg.core.protocols import State
@@ -49,13 +50,15 @@ class Task(NamedTuple):
     """Labels that ``labels`` does not have yet: their codes follow on, in the order in which they are learned."""
     w: Floats
     events: Ints
+    given: bool = False
+    """Did the caller give the events? Then labels may come late."""
 
 
 class Classifier(Parametrised, Answering, Estimator):
     """Learns a stream of labelled records, and predicts each before its label is used.
 
-    Threads: any number may predict at once with one learner; one that learns needs it for itself. ``copy`` gives a
-    learner that goes its own way.
+    Threads: any number may predict at once with one learner; one that learns needs it for itself, and a call that meets
+    a learner in use raises RuntimeError at once. ``copy`` gives a learner that goes its own way.
     """
 
     missing: Literal["reject", "native"] = fixed("reject")
@@ -73,10 +76,11 @@ class Classifier(Parametrised, Answering, Estimator):
     asks: bool = fixed(False)
     """Does it learn only from labels that it wants? Then ``asked_rows`` says which, and no other learner is outside."""
 
-    __slots__ = ("_labels", "_schema", "_started")
+    __slots__ = ("_labels", "_schema", "_started", "_use")
 
     def __new__(cls, *_args: Any, **_kwargs: Any) -> Self:
         self = super().__new__(cls)
+        self._use = InUse(cls.__name__)
         self._forget()
         return self
 
@@ -155,14 +159,15 @@ class Classifier(Parametrised, Answering, Estimator):
         return self
 
     def _proba(self, x: Any, one: bool) -> tuple[Floats, Labels]:
-        X, _ = self._one_row(x, learning=False) if one else self._rows(x, learning=False)
-        out = np.zeros((X.shape[0], len(self._labels)))
-        if self._started:
-            events = _PREDICT_ONE if one else np.arange(X.shape[0])
-            self._play(X, _NO_CODES, _NO_WEIGHTS, events, out, out.shape[1])
-        elif len(self._labels):
-            out += 1.0 / len(self._labels)
-        return out, self._labels
+        with self._use.looking:
+            X, _ = self._one_row(x, learning=False) if one else self._rows(x, learning=False)
+            out = np.zeros((X.shape[0], len(self._labels)))
+            if self._started:
+                events = _PREDICT_ONE if one else np.arange(X.shape[0])
+                self._play(X, _NO_CODES, _NO_WEIGHTS, events, out, out.shape[1])
+            elif len(self._labels):
+                out += 1.0 / len(self._labels)
+            return out, self._labels
 
     def _known(self) -> tuple[Labels, Schema | None]:
         return self._labels, self._schema
@@ -186,18 +191,19 @@ class Classifier(Parametrised, Answering, Estimator):
 
     def learn_one(self, x: Any, y: Hashable, weight: float = 1.0) -> Self:
         """Learn one record: a dict by feature name, or a row."""
-        X, schema = self._one_row(x, learning=True)
-        code, new = self._labels.read_one(y)
-        plain = type(weight) is float or type(weight) is int
-        w = _WEIGHT_ONE if plain and weight == 1.0 else door.weights(weight, 1)
-        if w[0] > 0.0:
-            known = len(self._labels)
-            if schema is not self._schema or not self._started:
-                self._meet(schema)
-            if new:
-                self._labels.admit(new)
-            out = np.zeros((1, len(self._labels)))
-            self._play(X, _CODE[code] if code < 256 else np.array([code]), w, _LEARN_ONE, out, known)
+        with self._use.changing:
+            X, schema = self._one_row(x, learning=True)
+            code, new = self._labels.read_one(y)
+            plain = type(weight) is float or type(weight) is int
+            w = _WEIGHT_ONE if plain and weight == 1.0 else door.weights(weight, 1)
+            if w[0] > 0.0:
+                known = len(self._labels)
+                if schema is not self._schema or not self._started:
+                    self._meet(schema)
+                if new:
+                    self._labels.admit(new)
+                out = np.zeros((1, len(self._labels)))
+                self._play(X, _CODE[code] if code < 256 else np.array([code]), w, _LEARN_ONE, out, known)
         return self
 
     def _one_row(self, x: Any, *, learning: bool) -> tuple[Any, Schema]:
@@ -224,6 +230,7 @@ class Classifier(Parametrised, Answering, Estimator):
         """After how many more learned rows the model next changes, where it learns by chunks; None: with any row."""
         return None
 
+    @changes
     def declare(self, schema: Schema) -> Self:
         """Fix the features, and the classes where the schema has them, before the first row.
 
@@ -243,9 +250,13 @@ class Classifier(Parametrised, Answering, Estimator):
 
     def grow(self, schema: Schema) -> Self:
         """Take over a schema that has more features or more values of open nominal features than the present one."""
-        old = self._schema
-        if old is None or not isinstance(schema, Schema):
-            return self.declare(schema)
+        with self._use.changing:
+            old = self._schema
+            if old is not None and isinstance(schema, Schema):
+                return self._grow_schema(old, schema)
+        return self.declare(schema)
+
+    def _grow_schema(self, old: Schema, schema: Schema) -> Self:
         if schema.n_features < old.n_features:
             raise ValueError(
                 f"schema must have the {old.n_features} features of the present one, got {schema.n_features}"
@@ -262,6 +273,7 @@ class Classifier(Parametrised, Answering, Estimator):
 
     # -- state --------------------------------------------------------------------------------------------------------
 
+    @looks
     def state(self) -> State:
         """Copy out all that the learner knows, as named arrays."""
         state = {"labels": self._labels.to_bytes()}
@@ -271,6 +283,7 @@ class Classifier(Parametrised, Answering, Estimator):
             state |= {name: table.copy() for name, table in self._tables().items()}
         return state
 
+    @changes
     def restore(self, state: Mapping[str, NDArray[Any]], *, copy: bool = True) -> None:
         """Continue from what ``state`` of a learner with the same parameters gave.
 
@@ -312,6 +325,7 @@ class Classifier(Parametrised, Answering, Estimator):
         """Make a learner with the same parameters and the same knowledge that goes its own way."""
         return copy.copy(self)
 
+    @looks
     def __getstate__(self) -> tuple[dict[str, Any], Labels, Schema | None, State]:
         """For ``copy`` and for worker processes; to keep a learner, ``thalweg.save`` it."""
         return self.get_params(deep=False), self._labels.copy(), self._schema, self._tables() if self._started else {}
@@ -321,6 +335,7 @@ class Classifier(Parametrised, Answering, Estimator):
         self.__init__(**params)  # type: ignore[misc]
         self._settle(labels, schema, {name: np.array(table) for name, table in tables.items()})
 
+    @changes
     def reset(self) -> Self:
         """Forget everything but the parameters."""
         self._forget()
@@ -336,7 +351,8 @@ class Classifier(Parametrised, Answering, Estimator):
     def _carry_out(
         self, X: Any, y: Any, w: Any, events: Ints | None = None, *, predict: bool = True, classes: Any = None
     ) -> Floats:
-        return self._perform(self._read(X, y, w, events, predict=predict, classes=classes))
+        with self._use.changing:
+            return self._perform(self._read(X, y, w, events, predict=predict, classes=classes))
 
     def _read(
         self, X: Any, y: Any, w: Any, events: Ints | None = None, *, predict: bool = True, classes: Any = None
@@ -350,7 +366,8 @@ class Classifier(Parametrised, Answering, Estimator):
         y = sequence(y)
         n = len(y)
         weights = door.weights(w, n)
-        in_order = events is None
+        given = events is not None
+        in_order = not given
         if events is None:
             each = np.arange(n)
             events = np.stack([each, ~each], axis=1).reshape(-1) if predict else ~each
@@ -370,11 +387,11 @@ class Classifier(Parametrised, Answering, Estimator):
         else:
             codes = np.full(n, -1, dtype=np.int64)
             codes[learned], new = labels.read(y[learned])
-        return Task(X, schema, labels, codes, new, weights, events)
+        return Task(X, schema, labels, codes, new, weights, events, given)
 
     def _perform(self, task: Task) -> Floats:
         """Carry out what passed the door; give the probabilities of the rows that are predicted."""
-        X, schema, labels, codes, new, w, events = task
+        X, schema, labels, codes, new, w, events, _ = task
         known = len(labels)
         if (events < 0).any():
             self._meet(schema)  # may still refuse

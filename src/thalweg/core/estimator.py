@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thalweg.core import door
+from thalweg.core.in_use import InUse
 from thalweg.core.labels import Labels, sequence
 from thalweg.core.params import shown
 from thalweg.core.protocols import State
@@ -27,6 +28,7 @@ class Estimator(ABC):
     _labels: Labels
     _schema: Schema | None
     _started: bool
+    _use: InUse
 
     @abstractmethod
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None, classes: Any = None) -> Self:
@@ -51,6 +53,10 @@ class Estimator(ABC):
     @abstractmethod
     def fresh(self) -> Self:
         """Make one with the same parameters that has seen nothing."""
+
+    @abstractmethod
+    def _forget(self) -> None:
+        """Forget everything but the parameters, whoever uses it."""
 
     @abstractmethod
     def _tables(self) -> State:
@@ -96,7 +102,8 @@ class Estimator(ABC):
         except TypeError:
             pass
         fresh.partial_fit(X, y, w, classes=None if fresh._labels.closed else new)
-        self._settle(fresh._labels, fresh._schema, fresh._tables())
+        with self._use.changing:
+            self._settle(fresh._labels, fresh._schema, fresh._tables())
         return self
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
@@ -122,8 +129,10 @@ class Estimator(ABC):
                     f"Invalid parameter {shown(name)} for {type(self).__name__}: it has {', '.join(known)}"
                 )
         type(self)(**known | params)  # a bad value must leave this learner as it is
-        self.__init__(**known | params)  # type: ignore[misc]
-        return self.reset()
+        with self._use.changing:
+            self.__init__(**known | params)  # type: ignore[misc]
+            self._forget()
+        return self
 
     def __sklearn_tags__(self) -> Any:
         from sklearn.utils import ClassifierTags, InputTags, Tags, TargetTags

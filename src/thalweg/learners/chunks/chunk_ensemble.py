@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from thalweg.core import params
 from thalweg.core.classifier import Classifier, Floats, Ints
 from thalweg.core.fields import choice, fixed, free, number, whole
+from thalweg.core.in_use import looks
 from thalweg.core.names import parse
 from thalweg.core.protocols import State
 from thalweg.core.schema import Schema
@@ -282,6 +283,7 @@ class ChunkEnsemble(Classifier):
         """Which index answers, and why."""
         return f"{type(self.rule_index).__name__}: {self._reason}"
 
+    @looks
     def compile(self) -> FrozenEnsemble:
         """Give a predictor that answers as the ensemble does now, bit for bit; it learns no more.
 

@@ -9,6 +9,7 @@ import numpy as np
 from thalweg.core import door, params
 from thalweg.core.classifier import Classifier, Floats, Ints
 from thalweg.core.fields import choice, free, whole
+from thalweg.core.in_use import looks
 from thalweg.core.inside import Inner
 from thalweg.core.protocols import State
 from thalweg.core.schema import Schema
@@ -285,6 +286,7 @@ class StreamingDeepForest(Classifier):
 
     # -- frozen -------------------------------------------------------------------------------------------------------
 
+    @looks
     def compile(self) -> FrozenDeepForest:
         """Give a predictor that answers as the forest does now, bit for bit, and faster; it learns no more.
 

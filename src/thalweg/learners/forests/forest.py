@@ -16,6 +16,7 @@ import numpy as np
 from thalweg.core import params
 from thalweg.core.classifier import Classifier, Floats, Ints
 from thalweg.core.fields import again, choice, fixed, free, number, whole
+from thalweg.core.in_use import looks
 from thalweg.core.protocols import State
 from thalweg.core.schema import Schema
 from thalweg.frozen.frozen_forest import FrozenForest
@@ -229,6 +230,7 @@ class Forest(Growing, Classifier):
 
     # -- frozen -------------------------------------------------------------------------------------------------------
 
+    @looks
     def compile(self) -> FrozenForest:
         """Give a predictor that answers as the forest does now, bit for bit, and faster; it learns no more.
 
@@ -297,6 +299,7 @@ class Forest(Growing, Classifier):
         rows, warnings, drifts = members[0, m.M_ROWS], members[:, m.M_WARNINGS].sum(), members[:, m.M_DRIFTS].sum()
         return History(int(rows), int(warnings), int(drifts))
 
+    @looks
     def importances(self, X: Any = None, y: Any = None, *, repeats: int = 3, seed: int = 1) -> dict[str, float]:
         """How much each feature matters, greatest first.
 
@@ -318,6 +321,7 @@ class Forest(Growing, Classifier):
         params.whole("seed", seed, least=0)
         return permuted(self, X, y, repeats, seed)
 
+    @looks
     def explain_one(self, x: Any) -> Explanation:
         """Say why: the rule that fired in each tree, and what each feature added to the probability of each class.
 

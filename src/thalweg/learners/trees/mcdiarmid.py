@@ -6,6 +6,7 @@ import numpy as np
 
 from thalweg.core import fields
 from thalweg.core.classifier import Classifier, Floats, Ints
+from thalweg.core.in_use import looks
 from thalweg.core.protocols import State
 from thalweg.core.schema import Schema
 from thalweg.learners.trees.binned import BinnedTreeParams, BinnedTrees
@@ -76,6 +77,7 @@ class McDiarmidTree(BinnedTreeParams, Classifier):
         """How many splits lie above the deepest leaf."""
         return int(self._trees.depth[0]) if self._started else 0
 
+    @looks
     def importances(self) -> dict[str, float]:
         """Give the sum of the gains of all splits on each feature, by its name."""
         if self._schema is None:
@@ -98,6 +100,7 @@ class McDiarmidTree(BinnedTreeParams, Classifier):
         steps = self._trees.path(0, X[0]) if self._started else []
         return [(schema.names[f], threshold, right) for f, threshold, right in steps]
 
+    @looks
     def explain_one(self, x: Any) -> Explanation:
         """Say why: the tests on the record's way, and what each feature added to the probability of each class.
 
