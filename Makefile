@@ -4,13 +4,20 @@ BIN := .venv/bin
 STAMP := .venv/.installed
 DOCS := .venv/.docs
 
-.PHONY: run test check docs format bench performance names golden check-all clean
+.PHONY: run test soak check docs format bench performance names golden check-all clean
 
 run: .venv/.plots        ## learn a drifting stream: progress, a table, a picture, a page
 	$(BIN)/thalweg demo
 
 test: $(STAMP)           ## all tests
 	$(BIN)/python -m pytest -n auto tests
+
+soak: $(STAMP)           ## what tests do for minutes, for hours: changed files, fuzzed calls, kills, threads, endurance
+	cd tests && ../$(BIN)/python -W ignore -m soak.mutations --each 2000
+	cd tests && ../$(BIN)/python -m soak.verbs --calls 20000
+	cd tests && ../$(BIN)/python -m soak.kills --kills 500
+	cd tests && ../$(BIN)/python -m soak.threads --seconds 20
+	cd tests && ../$(BIN)/python -m soak.endurance --rows 100000000
 
 check: $(STAMP)          ## format, lint, types, imports
 	$(BIN)/ruff format --check .

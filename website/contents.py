@@ -18,6 +18,7 @@ GUIDES = {
     "Delayed labels": "delay.md",
     "Tensors and images": "tensors.md",
     "Saving a model": "saving.md",
+    "Guarantees": "guarantees.md",
     "Serving a model": "serving.md",
     "Comparing learners": "compare.md",
     "Writing a learner": "own-learner.md",
