@@ -18,7 +18,7 @@ def good() -> dict[str, np.ndarray]:
     return tree.state()
 
 
-def refuse(state: dict[str, np.ndarray], reason: str = "tables") -> None:
+def refuse(state: dict[str, np.ndarray], reason: str = "table") -> None:
     with pytest.raises(ValueError, match=f"state must be what HoeffdingTree.state.* gave: .*{reason}"):
         HoeffdingTree().restore(state)
 
