@@ -213,11 +213,6 @@ class Pool:
         moved = self._moved(*self.live)
         return {name: moved.get(name, table) for name, table in self.tables().items()}
 
-    @property
-    def nbytes(self) -> int:
-        """Bytes of all tables."""
-        return sum(table.nbytes for table in self.tables().values())
-
     def play(self, routine: Routine, X: Floats, y: Ints, w: Floats, events: Ints, out: Floats, known: int) -> None:
         """Let a compiled routine carry out the events; whenever it stops short, grow what it lacks and go on."""
         done = routine(self.bundle, self.linked, X, y, w, events, out, known, np.empty(self.work))
