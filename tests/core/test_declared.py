@@ -130,5 +130,18 @@ def test_sizes_that_the_tables_tell_have_a_ceiling() -> None:
         check(Chains, sound(), classes=2, d=3, most={"P": 4})
 
 
+class Rooms(NamedTuple):
+    """A size of which a later table tells."""
+
+    nodes: Annotated[Floats, table("2 * leaves - 1")]
+    weights: Annotated[Floats, table("leaves")]
+
+
+def test_a_size_may_be_told_by_a_later_table() -> None:
+    assert check(Rooms, {"nodes": np.zeros(5), "weights": np.zeros(3)}) == {"leaves": 3}
+    with pytest.raises(ValueError, match="'nodes' has another type or shape"):
+        check(Rooms, {"nodes": np.zeros(6), "weights": np.zeros(3)})
+
+
 def test_members_that_declare_nothing_are_no_state() -> None:
     assert "rules" not in declared(Chains)

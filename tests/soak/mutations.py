@@ -27,6 +27,18 @@ NUMBERS = (0, 1, -1, -2, 2, 3, 7, 8, 2**15, 2**31 - 1, -(2**31), 2**32, 2**40, 2
            float("nan"), float("inf"), float("-inf"))  # fmt: skip
 
 
+HASTY = {
+    "delta": 0.3,
+    "tau": 0.5,
+    "switch_delta": 0.3,
+    "min_rows": 10,
+    "review_period": 30,
+    "drift": "adwin(delta=0.3)",
+}
+"""Parameters, of whichever learner has them, with which it changes often."""
+GROWN_ROWS = 600
+
+
 def mutated(state, rng):
     """Change one to three things about the arrays of a state."""
     state = {name: table.copy() for name, table in state.items()}
@@ -142,6 +154,8 @@ def specimen_rows(learner):
     """Rows and labels such as the learner was made with."""
     kinds = rows_for(learner)
     schema = learner.schema
+    if schema is not None and schema.nominal.any():
+        return changing_rows()
     for X in kinds.values():
         if schema is None or X[0].size == schema.n_features:
             return X, labels()
@@ -153,6 +167,8 @@ def specimens():
     made = {}
     for name, entry in registry.LEARNERS.items():
         made[name] = lambda name=name: _trained(small(name))
+        if not entry.cls.tensors:
+            made[f"{name} (grown)"] = lambda name=name: _grown(small(name, **HASTY))
         if entry.cls.sparse and not entry.cls.tensors:
             made[f"{name} (sparse)"] = lambda name=name: _trained(small(name), "sparse rows")
     for wrapper, make in WRAPPERS.items():
@@ -163,6 +179,21 @@ def specimens():
         if name not in UNSAVED and not issubclass(getattr(thalweg, name), thalweg.core.classifier.Classifier):
             made[name] = lambda name=name: example(name, folder)
     return made
+
+
+def changing_rows():
+    """Numbers and nominal values, whose meaning turns round twice: with these trees split, and are replaced."""
+    rng = np.random.default_rng(5)
+    codes = np.stack([rng.integers(0, 3, GROWN_ROWS), rng.integers(0, 5, GROWN_ROWS)], axis=1)
+    X = np.concatenate([rng.normal(size=(GROWN_ROWS, 3)), codes], axis=1)
+    turned = np.arange(GROWN_ROWS) // (GROWN_ROWS // 3) % 2
+    y = ((X[:, 0] > 0) + (X[:, 3] == 1) + turned) % 3
+    return X, np.array(["calm", "rising", "flood"])[y.astype(int)]
+
+
+def _grown(learner):
+    features = [Feature(name) for name in "abc"] + [Feature("d", values=("u", "v", "w")), Feature("e", (), open=True)]
+    return learner.declare(Schema(tuple(features))).partial_fit(*changing_rows())
 
 
 def _trained(learner, kind=None):
@@ -265,7 +296,7 @@ import numpy as np  # noqa: E402
 import thalweg  # noqa: E402
 import thalweg.core.classifier  # noqa: E402
 from contracts.test_wrappers import ROWS, STATEFUL, UNSAVED, WRAPPERS, example, labels, rows_for, small  # noqa: E402
-from thalweg import registry  # noqa: E402
+from thalweg import Feature, Schema, registry  # noqa: E402
 
 if __name__ == "__main__":
     main()

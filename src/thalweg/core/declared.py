@@ -155,6 +155,9 @@ def check(
     there = {name: each for name, each in spec.items() if not (each.optional and name not in tables)}
     for name, each in there.items():
         _match(name, each, tables[name], found)
+    for name, each in there.items():
+        if tables[name].shape != tuple(value_of(size, found) for size in each.shape):
+            raise ValueError(f"its table {name!r} has another type or shape")
     for name, size in (most or {}).items():
         if found[name] > size:
             raise ValueError(f"its tables must have a size {name!r} of at most {size}, and have {found[name]}")
@@ -172,7 +175,7 @@ def check(
 
 
 def _match(name: str, each: Table, given: NDArray[Any], sizes: dict[str, int]) -> None:
-    """Compare type and shape; names that are not known yet stand for the sizes found here."""
+    """Compare the type; names that are not known yet stand for the sizes found here."""
     if not isinstance(given, np.ndarray) or given.dtype != each.dtype or given.ndim != len(each.shape):
         raise ValueError(f"its table {name!r} has another type or shape")
     if not (given.flags.c_contiguous and given.flags.aligned):
@@ -180,8 +183,6 @@ def _match(name: str, each: Table, given: NDArray[Any], sizes: dict[str, int]) -
     for n, size in zip(given.shape, each.shape, strict=True):
         if isinstance(size, str) and size.isidentifier() and size not in sizes:
             sizes[size] = n
-        elif value_of(size, sizes) != n:
-            raise ValueError(f"its table {name!r} has another type or shape")
 
 
 def _learn(name: str, each: Table, given: NDArray[Any], sizes: dict[str, int]) -> None:

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from thalweg.core.fields import choice, number, whole
 from thalweg.detectors import adwin_jit
-from thalweg.detectors.adwin_jit import A_CONSTANTS, A_SPREAD, A_WIDTH, could_be
+from thalweg.detectors.adwin_jit import A_CONSTANTS, A_SPREAD, A_WIDTH
 from thalweg.detectors.detector import Detector
 
 
@@ -36,6 +36,7 @@ class ADWIN(Detector):
 
     code: ClassVar[int] = adwin_jit.CODE
     _step, _run = staticmethod(adwin_jit.step), staticmethod(adwin_jit.run)
+    _rows: ClassVar[type] = adwin_jit.Rows
     _changes: ClassVar[int] = adwin_jit.A_CHANGES
     _last: ClassVar[int] = adwin_jit.A_LAST
     _constants: ClassVar[slice] = A_CONSTANTS
@@ -68,5 +69,8 @@ class ADWIN(Detector):
         """The variance of the window; 0.0 when it is empty."""
         return float(self._table[0, A_SPREAD] / max(self._table[0, A_WIDTH], 1.0))
 
-    def _sound(self, row: NDArray[np.float64], fresh: NDArray[np.float64]) -> bool:
-        return could_be(row[None], fresh)
+    def _sizes(self) -> dict[str, int]:
+        return {"m": int(self.max_buckets), "levels": adwin_jit.LEVELS}
+
+    def _sound(self, rows: NDArray[np.float64]) -> bool:
+        return adwin_jit.adds_up(rows, self.new_rows(1)[0])

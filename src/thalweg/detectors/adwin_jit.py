@@ -27,10 +27,12 @@ When the last level is full its oldest bucket is dropped without a report: with 
 """
 
 import math
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
-from thalweg.detectors.row_jit import Levels, Table
+from thalweg.core.declared import check, span, table
+from thalweg.detectors.row_jit import COUNT, Levels, Table
 from thalweg.jit.compile import called, compiled, inlined, inlined_entry
 
 A_TIME, A_DUE, A_WIDTH, A_TOTAL, A_SPREAD, A_LEVELS, A_CHANGES, A_LAST, A_CLOCK, A_LEAST_WINDOW, A_LEAST_SIDE, A_M = (
@@ -40,11 +42,34 @@ A_BUCKETS = 12
 A_CONSTANTS = slice(A_CLOCK, A_BUCKETS)
 AR_DELTA, AR_BOTH = range(2)
 CODE = 0
+LEVELS = 32
+"""Levels of buckets, unless a table has others."""
 _ROUND_OFF = 1e-15  # more than four roundings of a double
 
 
+class Rows(NamedTuple):
+    """The state of n detectors."""
+
+    table: Annotated[
+        Table,
+        table(
+            "n",
+            "12 + levels * (2 * m + 3)",
+            cells={
+                A_WIDTH: COUNT,
+                A_SPREAD: span(0),
+                A_LEVELS: span(0, "levels", whole=True),
+                A_CHANGES: COUNT,
+                A_LAST: span(0, 2, whole=True),
+                A_M: span("m", "m"),
+            },
+        ),
+    ]
+    """A row for each, see above."""
+
+
 def new_table(
-    n: int, *, clock: int = 32, least_window: int = 10, least_side: int = 5, m: int = 5, levels: int = 32
+    n: int, *, clock: int = 32, least_window: int = 10, least_side: int = 5, m: int = 5, levels: int = LEVELS
 ) -> Table:
     """Make the table of n detectors that have seen nothing.
 
@@ -58,18 +83,26 @@ def new_table(
 
 
 def could_be(rows: Table, fresh: Table) -> bool:
-    """Could these rows of finite numbers be detectors that began as the row ``fresh``?"""
+    """Could these rows be detectors that began as the row ``fresh``?"""
     m = int(fresh[A_M])
-    levels, held = rows[:, A_LEVELS], rows[:, A_BUCKETS :: 2 * m + 3]
-    most = held.shape[1]
-    used = np.arange(most) < levels[:, None]
+    try:
+        check(Rows, {"table": rows}, m=m, levels=(len(fresh) - A_BUCKETS) // (2 * m + 3))
+    except ValueError:
+        return False
+    return adds_up(rows, fresh)
+
+
+def adds_up(rows: Table, fresh: Table) -> bool:
+    """Are these rows, which are as declared, windows made of buckets, with the constants of the row ``fresh``?"""
+    m = int(fresh[A_M])
+    held = rows[:, A_BUCKETS :: 2 * m + 3]
+    sizes = np.ldexp(1.0, np.arange(held.shape[1]))
+    used = np.arange(held.shape[1]) < rows[:, A_LEVELS, None]
     return bool(
         (rows[:, A_CONSTANTS] == fresh[A_CONSTANTS]).all()
-        and np.isin(levels, np.arange(most + 1)).all()
         and (held == np.floor(held)).all()
         and ((held >= used) & (held <= used * m)).all()
-        and (rows[:, A_WIDTH] == held @ np.ldexp(1.0, np.arange(most))).all()
-        and (rows[:, A_SPREAD] >= 0.0).all()
+        and (rows[:, A_WIDTH] == held @ sizes).all()
     )
 
 

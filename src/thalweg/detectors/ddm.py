@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 from thalweg.core import params
 from thalweg.core.fields import number, whole
 from thalweg.detectors import ddm_jit
-from thalweg.detectors.ddm_jit import D_FOUND, D_N, D_P_LOW, D_S_LOW, D_TOTAL
-from thalweg.detectors.detector import Detector, counts
+from thalweg.detectors.ddm_jit import D_N, D_TOTAL
+from thalweg.detectors.detector import Detector
 
 
 @final
@@ -38,7 +38,7 @@ class DDM(Detector):
 
     code: ClassVar[int] = ddm_jit.CODE
     _step, _run = staticmethod(ddm_jit.step), staticmethod(ddm_jit.run)
-    _columns: ClassVar[int] = ddm_jit.D_COLUMNS
+    _rows: ClassVar[type] = ddm_jit.Rows
     _least: ClassVar[float] = 0.0
     _most: ClassVar[float] = 1.0
 
@@ -54,10 +54,5 @@ class DDM(Detector):
         """Give min_values, warning_level, drift_level."""
         return np.array([self.min_values, self.warning_level, self.drift_level], dtype=np.float64)
 
-    def _sound(self, row: NDArray[np.float64], fresh: NDArray[np.float64]) -> bool:
-        low = row[[D_P_LOW, D_S_LOW]]
-        return counts(row[[D_N]]) and 0.0 <= row[D_TOTAL] <= row[D_N] and row[D_FOUND] in (0.0, 1.0) and _shares(low)
-
-
-def _shares(cells: NDArray[np.float64]) -> bool:
-    return bool(((cells >= 0.0) & (cells <= 1.0)).all())
+    def _sound(self, rows: NDArray[np.float64]) -> bool:
+        return bool((rows[:, D_TOTAL] <= rows[:, D_N]).all())

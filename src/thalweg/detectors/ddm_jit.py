@@ -15,13 +15,36 @@ rules: 0 DR_MIN_VALUES; 1 DR_WARNING, 2 DR_DRIFT, how many s_min above p_min are
 """
 
 import math
+from typing import Annotated, NamedTuple
 
-from thalweg.detectors.row_jit import Levels, Table, restart
+from thalweg.core.declared import span, table
+from thalweg.detectors.row_jit import COUNT, Levels, Table, ending, restart
 from thalweg.jit.compile import compiled, inlined_entry
 
 D_N, D_TOTAL, D_FOUND, D_P_LOW, D_S_LOW, D_CHANGES, D_LAST, D_COLUMNS = range(8)
 DR_MIN_VALUES, DR_WARNING, DR_DRIFT = range(3)
 CODE = 1
+
+
+class Rows(NamedTuple):
+    """The state of n detectors."""
+
+    table: Annotated[
+        Table,
+        table(
+            "n",
+            D_COLUMNS,
+            least=0,
+            cells={
+                D_N: COUNT,
+                D_FOUND: span(0, 1, whole=True),
+                D_P_LOW: span(0, 1),
+                D_S_LOW: span(0, 1),
+                **ending(D_COLUMNS),
+            },
+        ),
+    ]
+    """A row for each, see above."""
 
 
 @inlined_entry

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from thalweg.core.declared import check, fresh
 from thalweg.core.fields import Parametrised
 from thalweg.core.params import shown
 from thalweg.core.protocols import State
@@ -28,8 +29,8 @@ class Detector(Parametrised, ABC):
 
     code: ClassVar[int]
     """The number by which ``any_jit`` knows this kind."""
-    _columns: ClassVar[int]
-    """Numbers in a row, where that does not depend on parameters."""
+    _rows: ClassVar[type]
+    """The bundle that declares a table of such rows."""
     _changes: ClassVar[int] = -2
     _last: ClassVar[int] = -1
     """The columns of the number of drifts and of the last level."""
@@ -49,11 +50,15 @@ class Detector(Parametrised, ABC):
 
     def new_rows(self, n: int) -> NDArray[np.float64]:
         """Make a table of n detectors with these parameters that have seen nothing."""
-        return np.zeros((n, self._columns))
+        return np.asarray(fresh(self._rows, n=n)["table"])
+
+    def _sizes(self) -> dict[str, int]:
+        """Give what the declaration of the rows must know of the parameters."""
+        return {}
 
     @abstractmethod
-    def _sound(self, row: NDArray[np.float64], fresh: NDArray[np.float64]) -> bool:
-        """Could a detector with these parameters, which starts as ``fresh``, come to this row of finite numbers?"""
+    def _sound(self, rows: NDArray[np.float64]) -> bool:
+        """Could detectors with these parameters come to these rows, which are as declared?"""
 
     @staticmethod
     @abstractmethod
@@ -128,14 +133,11 @@ class Detector(Parametrised, ABC):
 
     def fits(self, table: Any) -> bool:
         """Could every row of this table be that of a detector with these parameters? For the tables of forests."""
-        fresh = self.new_rows(1)
-        if not isinstance(table, np.ndarray) or table.dtype != fresh.dtype or table.shape[1:] != fresh.shape[1:]:
+        try:
+            check(self._rows, {"table": table}, most=None, **self._sizes())
+        except ValueError:
             return False
-        if not table.flags.c_contiguous or not np.isfinite(table).all():
-            return False
-        last, changes = table[:, self._last], table[:, self._changes]
-        known = np.isin(last, (0.0, 1.0, 2.0)).all() and counts(changes)
-        return bool(known and all(self._sound(row, fresh[0]) for row in table))
+        return self._sound(table)
 
     def _continues(self, table: NDArray[np.float64]) -> bool:
         """Is this fitting table one row, with the constants of this very detector?"""
@@ -151,15 +153,6 @@ class Detector(Parametrised, ABC):
         twin = type(self)(**self.get_params())
         twin.restore(self.state())
         return twin
-
-
-def counts(cells: NDArray[np.float64]) -> bool:
-    """Are these whole numbers, none below zero?
-
-    >>> counts(np.array([0.0, 3.0])), counts(np.array([0.5])), counts(np.array([-1.0]))
-    (True, False, False)
-    """
-    return bool((cells >= 0.0).all() and (cells == np.floor(cells)).all())
 
 
 def _number(value: Any) -> float:

@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 from thalweg.core import params
 from thalweg.core.fields import number, whole
 from thalweg.detectors import eddm_jit
-from thalweg.detectors.detector import Detector, counts
-from thalweg.detectors.eddm_jit import E_AT, E_ERRORS, E_MEAN, E_MOST, E_N, E_SPREAD
+from thalweg.detectors.detector import Detector
+from thalweg.detectors.eddm_jit import E_AT, E_ERRORS, E_MEAN, E_N
 
 
 @final
@@ -38,7 +38,7 @@ class EDDM(Detector):
 
     code: ClassVar[int] = eddm_jit.CODE
     _step, _run = staticmethod(eddm_jit.step), staticmethod(eddm_jit.run)
-    _columns: ClassVar[int] = eddm_jit.E_COLUMNS
+    _rows: ClassVar[type] = eddm_jit.Rows
     _least: ClassVar[float] = 0.0
     _most: ClassVar[float] = 1.0
 
@@ -57,6 +57,6 @@ class EDDM(Detector):
         """Give min_values, min_errors, warning_level, drift_level."""
         return np.array([self.min_values, self.min_errors, self.warning_level, self.drift_level], dtype=np.float64)
 
-    def _sound(self, row: NDArray[np.float64], fresh: NDArray[np.float64]) -> bool:
-        in_order = row[E_ERRORS] <= row[E_AT] <= row[E_N] and row[E_MEAN] <= row[E_N]
-        return bool(counts(row[[E_N, E_ERRORS, E_AT]]) and in_order and (row[[E_MEAN, E_SPREAD, E_MOST]] >= 0.0).all())
+    def _sound(self, rows: NDArray[np.float64]) -> bool:
+        n, errors, at, mean = rows[:, [E_N, E_ERRORS, E_AT, E_MEAN]].T
+        return bool(((errors <= at) & (at <= n) & (mean <= n)).all())

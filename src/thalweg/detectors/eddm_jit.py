@@ -18,13 +18,25 @@ looked for from ER_MIN_VALUES values on: all as in MOA.
 """
 
 import math
+from typing import Annotated, NamedTuple
 
-from thalweg.detectors.row_jit import Levels, Table, restart
+from thalweg.core.declared import table
+from thalweg.detectors.row_jit import COUNT, Levels, Table, ending, restart
 from thalweg.jit.compile import compiled, inlined, inlined_entry
 
 E_N, E_ERRORS, E_AT, E_MEAN, E_SPREAD, E_MOST, E_CHANGES, E_LAST, E_COLUMNS = range(9)
 ER_MIN_VALUES, ER_MIN_ERRORS, ER_WARNING, ER_DRIFT = range(4)
 CODE = 2
+
+
+class Rows(NamedTuple):
+    """The state of n detectors."""
+
+    table: Annotated[
+        Table,
+        table("n", E_COLUMNS, least=0, cells={E_N: COUNT, E_ERRORS: COUNT, E_AT: COUNT, **ending(E_COLUMNS)}),
+    ]
+    """A row for each, see above."""
 
 
 @inlined_entry

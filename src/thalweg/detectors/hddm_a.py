@@ -7,7 +7,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thalweg.detectors import hddm_a_jit
-from thalweg.detectors.detector import counts
 from thalweg.detectors.hddm import HDDM
 from thalweg.detectors.hddm_a_jit import H_N, H_N_HIGH, H_N_LOW, H_TOTAL, H_TOTAL_HIGH, H_TOTAL_LOW
 
@@ -39,7 +38,7 @@ class HDDMA(HDDM):
 
     code: ClassVar[int] = hddm_a_jit.CODE
     _step, _run = staticmethod(hddm_a_jit.step), staticmethod(hddm_a_jit.run)
-    _columns: ClassVar[int] = hddm_a_jit.H_COLUMNS
+    _rows: ClassVar[type] = hddm_a_jit.Rows
 
     def rules(self) -> NDArray[np.float64]:
         """Give ln(1/δ) / 2, ln(2/δ) / 2 of a warning and of a drift, and what a fall is (0, 1, 2)."""
@@ -47,6 +46,6 @@ class HDDMA(HDDM):
         bounds = math.log(1.0 / drift), math.log(2.0 / warning), math.log(2.0 / drift)
         return np.array([*(b / 2.0 for b in bounds), self._falls], dtype=np.float64)
 
-    def _sound(self, row: NDArray[np.float64], fresh: NDArray[np.float64]) -> bool:
-        n, total = row[[H_N, H_N_LOW, H_N_HIGH]], row[[H_TOTAL, H_TOTAL_LOW, H_TOTAL_HIGH]]
-        return counts(n) and bool((n <= n[0]).all() and (total >= 0.0).all() and (total <= n).all())
+    def _sound(self, rows: NDArray[np.float64]) -> bool:
+        n, total = rows[:, [H_N, H_N_LOW, H_N_HIGH]], rows[:, [H_TOTAL, H_TOTAL_LOW, H_TOTAL_HIGH]]
+        return bool((n <= n[:, :1]).all() and (total <= n).all())

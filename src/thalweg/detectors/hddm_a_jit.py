@@ -20,13 +20,25 @@ rules: 0 HR_BOUND, ln(1/δ) / 2; 1 HR_WARNING, 2 HR_DRIFT, ln(2/δ) / 2 of the l
 """
 
 import math
+from typing import Annotated, NamedTuple
 
-from thalweg.detectors.row_jit import Levels, Table, noted, restart, with_fall
+from thalweg.core.declared import table
+from thalweg.detectors.row_jit import COUNT, Levels, Table, ending, noted, restart, with_fall
 from thalweg.jit.compile import compiled, inlined, inlined_entry
 
 H_N, H_TOTAL, H_N_LOW, H_TOTAL_LOW, H_N_HIGH, H_TOTAL_HIGH, H_CHANGES, H_LAST, H_COLUMNS = range(9)
 HR_BOUND, HR_WARNING, HR_DRIFT, HR_FALLS = range(4)
 CODE = 3
+
+
+class Rows(NamedTuple):
+    """The state of n detectors."""
+
+    table: Annotated[
+        Table,
+        table("n", H_COLUMNS, least=0, cells={H_N: COUNT, H_N_LOW: COUNT, H_N_HIGH: COUNT, **ending(H_COLUMNS)}),
+    ]
+    """A row for each, see above."""
 
 
 @inlined_entry

@@ -19,13 +19,34 @@ rules: 0 WR_WEIGHT, λ; 1 WR_WARNING, 2 WR_DRIFT, ln(1/δ) / 2 of the level; 3 W
 """
 
 import math
+from typing import Annotated, NamedTuple
 
-from thalweg.detectors.row_jit import Levels, Table, noted, restart, with_fall
+from thalweg.core.declared import span, table
+from thalweg.detectors.row_jit import Levels, Table, ending, noted, restart, with_fall
 from thalweg.jit.compile import compiled, inlined, inlined_entry
 
 W_MEAN, W_WEIGHTS, W_UP, W_DOWN, W_CHANGES, W_LAST, W_COLUMNS = 0, 1, 2, 7, 12, 13, 14
 WR_WEIGHT, WR_WARNING, WR_DRIFT, WR_FALLS = range(4)
 CODE = 4
+
+
+class Rows(NamedTuple):
+    """The state of n detectors."""
+
+    table: Annotated[
+        Table,
+        table(
+            "n",
+            W_COLUMNS,
+            least=-1000,
+            most=1000,
+            cells={
+                **dict.fromkeys((W_MEAN, W_WEIGHTS, W_UP + 1, W_UP + 4, W_DOWN + 1, W_DOWN + 4), span(0, 1)),
+                **ending(W_COLUMNS),
+            },
+        ),
+    ]
+    """A row for each, see above."""
 
 
 @inlined_entry

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from thalweg.core import params
 from thalweg.core.fields import choice, number, whole
 from thalweg.detectors import kswin_jit
-from thalweg.detectors.detector import Detector, counts
-from thalweg.detectors.kswin_jit import K_DISTANCE, K_DRAWS, K_HELD, K_KEY, K_NEXT, K_SORTED, K_WINDOW
+from thalweg.detectors.detector import Detector
+from thalweg.detectors.kswin_jit import K_DISTANCE, K_DRAWS, K_HELD, K_NEXT, K_SORTED, K_WINDOW
 
 
 @final
@@ -43,6 +43,7 @@ class KSWIN(Detector):
 
     code: ClassVar[int] = kswin_jit.CODE
     _step, _run = staticmethod(kswin_jit.step), staticmethod(kswin_jit.run)
+    _rows: ClassVar[type] = kswin_jit.Rows
     _changes: ClassVar[int] = kswin_jit.K_CHANGES
     _last: ClassVar[int] = kswin_jit.K_LAST
     _constants: ClassVar[slice] = slice(K_WINDOW, K_SORTED)
@@ -82,16 +83,15 @@ class KSWIN(Detector):
         """The p-value of the last test; 1.0 before the first. After a drift the window must fill before the next."""
         return float(p_values(self._table[:1, K_DISTANCE], int(self.recent))[0])
 
-    def _sound(self, row: NDArray[np.float64], fresh: NDArray[np.float64]) -> bool:
+    def _sizes(self) -> dict[str, int]:
+        return {"window": int(self.window), "recent": int(self.recent)}
+
+    def _sound(self, rows: NDArray[np.float64]) -> bool:
+        return bool((rows[:, K_DRAWS] % int(self.recent) == 0).all()) and all(map(self._holds_a_window, rows))
+
+    def _holds_a_window(self, row: NDArray[np.float64]) -> bool:
+        """Are the values in order, each in its slot, and is the deck complete?"""
         w, r = int(self.window), int(self.recent)
-        if (row != fresh)[K_WINDOW:K_KEY].any() or not counts(
-            row[[K_HELD, K_NEXT, K_DRAWS, K_DISTANCE, K_KEY, K_KEY + 1]]
-        ):
-            return False
-        if row[K_HELD] > w or row[K_NEXT] >= w or row[K_DISTANCE] > r or row[K_DRAWS] % r != 0 or row[K_DRAWS] >= 2**52:
-            return False
-        if row[K_KEY : K_KEY + 2].max() >= 2**32:
-            return False
         held, newest = int(row[K_HELD]), int(row[K_NEXT]) - 1
         values, order, marks, deck = np.split(row[K_SORTED:], [w, 2 * w, 3 * w])
         slots = np.arange(newest, newest - held, -1) % w  # of the window, newest first

@@ -24,9 +24,12 @@ table[i], one row per detector:
 rules: 0 KR_FAR, the least K_DISTANCE that chance does not explain; 1 KR_BOTH, 1.0 where a fall is a drift, too.
 """
 
+from typing import Annotated, NamedTuple
+
 import numpy as np
 
-from thalweg.detectors.row_jit import Levels, Table
+from thalweg.core.declared import span, table
+from thalweg.detectors.row_jit import COUNT, Levels, Table
 from thalweg.jit.compile import compiled, inlined
 from thalweg.jit.random import GAMMA, mixed, seeded
 
@@ -34,8 +37,32 @@ K_HELD, K_NEXT, K_DRAWS, K_DISTANCE, K_CHANGES, K_LAST, K_WINDOW, K_RECENT, K_KE
 K_SORTED = 10
 KR_FAR, KR_BOTH = range(2)
 CODE = 6
-
 _S32 = np.uint64(32)
+
+
+class Rows(NamedTuple):
+    """The state of n detectors."""
+
+    table: Annotated[
+        Table,
+        table(
+            "n",
+            "10 + 4 * window - recent",
+            cells={
+                K_HELD: span(0, "window", whole=True),
+                K_NEXT: span(0, "window - 1", whole=True),
+                K_DRAWS: span(0, 2**52, whole=True),
+                K_DISTANCE: span(0, "recent", whole=True),
+                K_CHANGES: COUNT,
+                K_LAST: span(0, 2, whole=True),
+                K_WINDOW: span("window", "window"),
+                K_RECENT: span("recent", "recent"),
+                K_KEY: span(0, 2**32 - 1, whole=True),
+                K_KEY + 1: span(0, 2**32 - 1, whole=True),
+            },
+        ),
+    ]
+    """A row for each, see above."""
 
 
 def new_table(n: int, *, window: int = 100, recent: int = 30, seed: int = 1) -> Table:

@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 
 from thalweg.core.fields import choice, number, whole
 from thalweg.detectors import page_hinkley_jit
-from thalweg.detectors.detector import Detector, counts
-from thalweg.detectors.page_hinkley_jit import P_DOWN, P_HIGHEST, P_LOWEST, P_N, P_TOTAL, P_UP
+from thalweg.detectors.detector import Detector
+from thalweg.detectors.page_hinkley_jit import P_DOWN, P_HIGHEST, P_LOWEST, P_UP
 
 
 @final
@@ -37,7 +37,7 @@ class PageHinkley(Detector):
 
     code: ClassVar[int] = page_hinkley_jit.CODE
     _step, _run = staticmethod(page_hinkley_jit.step), staticmethod(page_hinkley_jit.run)
-    _columns: ClassVar[int] = page_hinkley_jit.P_COLUMNS
+    _rows: ClassVar[type] = page_hinkley_jit.Rows
 
     min_values: int = whole(default=30, doc="Values before the first test.", least=1, most=1_000_000)
     slack: float = number(default=0.005, doc="The rise that does not matter (δ).", least=0, most=1e100)
@@ -52,11 +52,6 @@ class PageHinkley(Detector):
         both = self.direction == "both"
         return np.array([self.min_values, self.slack, self.threshold, self.fading, both], dtype=np.float64)
 
-    def _sound(self, row: NDArray[np.float64], fresh: NDArray[np.float64]) -> bool:
-        lowest, highest, far = row[P_LOWEST], row[P_HIGHEST], np.abs(row[[P_TOTAL, P_UP, P_LOWEST, P_DOWN, P_HIGHEST]])
-        return bool(
-            counts(row[[P_N]])
-            and lowest <= min(row[P_UP], 0.0)
-            and max(row[P_DOWN], 0.0) <= highest
-            and far.max() < 1e200
-        )
+    def _sound(self, rows: NDArray[np.float64]) -> bool:
+        lowest, highest = np.minimum(rows[:, P_UP], 0.0), np.maximum(rows[:, P_DOWN], 0.0)
+        return bool((rows[:, P_LOWEST] <= lowest).all() and (rows[:, P_HIGHEST] >= highest).all())

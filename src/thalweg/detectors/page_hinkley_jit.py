@@ -15,12 +15,25 @@ table[i], one row per detector:
 rules: 0 PR_MIN_VALUES; 1 PR_SLACK; 2 PR_THRESHOLD; 3 PR_FADING; 4 PR_BOTH, 1.0 where a fall is a drift, too.
 """
 
-from thalweg.detectors.row_jit import Levels, Table, restart
+from typing import Annotated, NamedTuple
+
+from thalweg.core.declared import table
+from thalweg.detectors.row_jit import COUNT, Levels, Table, ending, restart
 from thalweg.jit.compile import compiled, inlined_entry
 
 P_N, P_TOTAL, P_UP, P_LOWEST, P_DOWN, P_HIGHEST, P_CHANGES, P_LAST, P_COLUMNS = range(9)
 PR_MIN_VALUES, PR_SLACK, PR_THRESHOLD, PR_FADING, PR_BOTH = range(5)
 CODE = 5
+
+
+class Rows(NamedTuple):
+    """The state of n detectors."""
+
+    table: Annotated[
+        Table,
+        table("n", P_COLUMNS, least=-1e200, most=1e200, cells={P_N: COUNT, **ending(P_COLUMNS)}),
+    ]
+    """A row for each, see above."""
 
 
 @inlined_entry

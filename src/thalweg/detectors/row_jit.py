@@ -14,10 +14,19 @@ drifts so far and the last level; what is before them is forgotten when the valu
 import numpy as np
 from numpy.typing import NDArray
 
+from thalweg.core.declared import Span, span
 from thalweg.jit.compile import compiled, inlined
 
 Table = NDArray[np.float64]
 Levels = NDArray[np.int8]
+
+COUNT = span(0, whole=True)
+"""What a count is."""
+
+
+def ending(columns: int) -> dict[int, Span]:
+    """Declare the last two of so many columns."""
+    return {columns - 2: COUNT, columns - 1: span(0, 2, whole=True)}
 
 
 @inlined

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from thalweg.core.declared import declared
 from thalweg.pool import pool_jit as p
 from thalweg.pool.leaf_jit import Floats
 
@@ -44,6 +45,8 @@ class Extras:
     """What the trees of a pool have beyond the tables of plain ones; see pool_jit.py."""
 
     kind: int = p.UNLINKED
+    bundle: type | None = None
+    """What declares the tables; None: there are none."""
     marks: int = 0
     """Columns of ``marks``."""
     pair: Floats = field(default_factory=lambda: np.empty(0))
@@ -56,8 +59,7 @@ class Extras:
     @property
     def names(self) -> tuple[str, ...]:
         """The tables that there are."""
-        there = {"links": self.kind != p.UNLINKED, "marks": self.marks, "pairs": self.pair.size, "turns": self.turns}
-        return tuple(name for name, used in there.items() if used)
+        return () if self.bundle is None else tuple(declared(self.bundle))
 
     def make(self, nodes: int, trees: int) -> tuple[NDArray[np.int32], Floats, Floats]:
         """Make links, marks and pairs for so many nodes."""

@@ -32,7 +32,6 @@ from thalweg.pool.pool_jit import (
     KEPT,
     LEAF,
     UNLINKED,
-    WANTED,
     Links,
     Nodes,
     Trees,
@@ -223,71 +222,93 @@ def sound(
     kind: int,
     links: Links,
 ) -> bool:
-    """Can tables that came from outside be used without leaving them? Every index is within, every node used once."""
+    """Can tables that came from outside be used without leaving them? Every index is within, every node used once.
+
+    Their shapes and the cells of ``head`` are as declared. Nodes but roots lie in pairs, and a pair has one owner: the
+    node that has its children there, the node whose alternate it holds, or the free list.
+    """
     d = layout.shape[1]
     used = np.zeros(len(nodes), dtype=np.bool_)
     taken = np.zeros(len(stats), dtype=np.bool_)
-    if not (trees <= head[H_NODES] <= len(nodes) and 0 <= head[H_SLOTS] <= len(stats)):
+    met = np.full(d, -1, dtype=np.int64)  # the slot in which an attribute was met last
+    numeric = 0
+    for f in range(d):
+        numeric += int(layout[L_ROOM, f] == 0)
+    if (head[H_NODES] - trees) % 2 != 0:
         return False
-    for t in range(trees):
-        used[t] = True
     stack = np.empty(len(nodes), dtype=np.int64)
     for t in range(trees):
-        stack[0], depth = t, 1
-        while depth > 0:
-            depth -= 1
-            i = stack[depth]
-            f, left = feature_of(nodes, i), left_of(nodes, i)
-            if f == LEAF:
-                if left < IDLE or left >= head[H_SLOTS]:
-                    return False
-                if left >= 0:
-                    if taken[left] or not sound_slot(stats, watched, layout, left, classes):
-                        return False
-                    taken[left] = True
-                continue
-            threshold = nodes[i]["threshold"]
-            if f >= d or -2 - f >= d:
+        used[t] = True
+        stack[t] = t
+    depth = trees
+    while depth > 0:
+        depth -= 1
+        i = stack[depth]
+        f, left = feature_of(nodes, i), left_of(nodes, i)
+        if f == LEAF:
+            if left < IDLE or (
+                left >= 0 and not take_slot(stats, watched, layout, head, left, classes, numeric, taken, met)
+            ):
                 return False
-            if f < LEAF and (layout[L_ROOM, -2 - f] == 0 or not -HUGE < threshold < HUGE):
+            continue
+        threshold = nodes[i]["threshold"]
+        if f >= d or -2 - f >= d:
+            return False
+        if f < LEAF and (layout[L_ROOM, -2 - f] == 0 or not -len(nodes) <= threshold < HUGE):
+            return False
+        if f < LEAF and threshold != math.floor(threshold):
+            return False
+        k = arity(nodes, i)
+        if k < 2 or not take_block(head, left, k, trees, used):
+            return False
+        for child in range(left, left + k):
+            stack[depth] = child
+            depth += 1
+        if kind == UNLINKED or links[i] < 0:
+            continue
+        link = int(np.int64(links[i]))
+        if kind == ALTERNATES:
+            if not take_block(head, link, 2, trees, used):
                 return False
-            if f < LEAF and threshold != math.floor(threshold):
-                return False
-            k = arity(nodes, i)
-            if left < trees or k < 2 or left + k > head[H_NODES]:
-                return False
-            for child in range(left, left + k):
-                if used[child]:
-                    return False
-                used[child] = True
-                stack[depth] = child
-                depth += 1
-            if kind == UNLINKED:
-                continue
-            if links[i] < WANTED:
-                return False
-            if links[i] < 0:
-                continue
-            link = int(np.int64(links[i]))
-            if kind == ALTERNATES:
-                if link < trees or link + 2 > head[H_NODES] or used[link] or used[link + 1] or (link - trees) % 2:
-                    return False
-                used[link] = used[link + 1] = True
-                stack[depth] = link
-                depth += 1
-            else:
-                if link >= head[H_SLOTS] or taken[link] or not sound_slot(stats, watched, layout, link, classes):
-                    return False
-                taken[link] = True
-    return sound_lists(nodes, watched, head, used, taken)
+            stack[depth] = link
+            depth += 1
+        elif not take_slot(stats, watched, layout, head, link, classes, numeric, taken, met):
+            return False
+    return sound_lists(nodes, watched, head, trees, used, taken)
 
 
 @called
-def sound_slot(stats: Floats, watched: Watched, layout: Ints, slot: int, classes: int) -> bool:
-    """Do the cells of a leaf lie within its row, those of numeric attributes where they belong?"""
+def take_block(head: Ints, first: int, k: int, trees: int, used: NDArray[np.bool_]) -> bool:
+    """Are these k nodes side by side whole pairs that nobody uses? From now on they are used."""
+    end = first + k + k % 2
+    if first < trees or (first - trees) % 2 != 0 or end > head[H_NODES]:
+        return False
+    for i in range(first, end):
+        if used[i]:
+            return False
+        used[i] = True
+    return True
+
+
+@called
+def take_slot(stats: Floats, watched: Watched, layout: Ints, head: Ints, slot: int, classes: int, numeric: int,
+              taken: NDArray[np.bool_], met: Ints) -> bool:  # fmt: skip
+    """Is this a sound slot that nobody uses? From now on it is used."""
+    if slot >= head[H_SLOTS] or taken[slot] or not sound_slot(stats, watched, layout, slot, classes, numeric, met):
+        return False
+    taken[slot] = True
+    return True
+
+
+@called
+def sound_slot(stats: Floats, watched: Watched, layout: Ints, slot: int, classes: int, numeric: int, met: Ints) -> bool:
+    """Do the cells of a leaf lie within its row, those of numeric attributes where they belong?
+
+    No attribute is watched twice, so that the leaf fits into a row however much room attributes get.
+    """
     m, d = watched.shape[1], layout.shape[1]
     cell = stats[slot, S_NUMBERS]
-    if not 0.0 <= cell <= min(m, d) or cell != math.floor(cell):
+    if not 0.0 <= cell <= min(m, numeric) or cell != math.floor(cell):
         return False
     numbers = int(cell)
     behind = S_HEADER + numbers * block_size(0, classes)
@@ -295,8 +316,10 @@ def sound_slot(stats: Floats, watched: Watched, layout: Ints, slot: int, classes
         return False
     for j in range(m):
         f, start = watched[slot, j, 0], watched[slot, j, 1]
-        if f >= d:
+        if f >= d or (f >= 0 and met[f] == slot):
             return False
+        if f >= 0:
+            met[f] = slot
         if j < numbers:
             if start != start_of(j, classes) or (f >= 0 and layout[L_ROOM, f] > 0):
                 return False
@@ -308,20 +331,21 @@ def sound_slot(stats: Floats, watched: Watched, layout: Ints, slot: int, classes
 
 
 @called
-def sound_lists(nodes: Nodes, watched: Watched, head: Ints, used: NDArray[np.bool_], taken: NDArray[np.bool_]) -> bool:
+def sound_lists(
+    nodes: Nodes, watched: Watched, head: Ints, trees: int, used: NDArray[np.bool_], taken: NDArray[np.bool_]
+) -> bool:
     """Do the free lists hold only what no tree uses, each once?"""
     i = head[H_FREE]
     while i >= 0:
-        if i + 1 >= head[H_NODES] or used[i] or used[i + 1]:
+        if not take_block(head, i, 2, trees, used):
             return False
-        used[i] = True
-        i = nodes[i]["left"]
+        i = np.int64(left_of(nodes, i))
     slot = head[H_FREE_SLOT]
     while slot >= 0:
         if slot >= head[H_SLOTS] or taken[slot]:
             return False
         taken[slot] = True
-        slot = watched[slot, 0, 0]
+        slot = np.int64(watched[slot, 0, 0])
     return True
 
 

@@ -15,6 +15,7 @@ from typing import Any, Protocol, final
 import numpy as np
 from numpy.typing import NDArray
 
+from thalweg.core.declared import check
 from thalweg.core.protocols import State
 from thalweg.core.schema import Schema
 from thalweg.pool import moving_jit
@@ -123,51 +124,55 @@ class Pool:
 
     @classmethod
     def adopt(
-        cls, rules: Rules, tables: State, schema: Schema, trees: int, *, need: int = 1, extras: Extras = NO_EXTRAS
+        cls,
+        rules: Rules,
+        tables: State,
+        schema: Schema,
+        classes: int,
+        trees: int,
+        *,
+        need: int = 1,
+        extras: Extras = NO_EXTRAS,
     ) -> "Pool":
-        """Continue from tables that ``tables()`` gave; others are refused, whatever they hold."""
+        """Continue from tables that ``tables()`` gave; others are refused, whatever they hold.
+
+        classes: how many there are; the pool may have room for half as many more.
+        """
         self = cls.__new__(cls)
         self._take_rules(rules, trees, need, extras)
+        self._check(tables, schema, classes)
         self.links, self.marks, self.pairs = extras.make(0, 0)
         self.turns = np.zeros(0, dtype=np.int64)
         for name in cls.TABLES + extras.names:
             setattr(self, name, tables[name])
-        self._check(schema)
+        self._note_arity()
         self._bind()
         return self
 
-    def _check(self, schema: Schema) -> None:
+    def _check(self, tables: State, schema: Schema, classes: int) -> None:
         """Refuse tables that no pool of these rules could have."""
-        kinds = {"nodes": (p.NODE, 1), "tally": (np.float64, 2), "stats": (np.float64, 2), "watched": (np.int32, 3),
-                 "layout": (np.int64, 2), "rng": (np.uint64, 1), "head": (np.int64, 1), "links": (np.int32, 1),
-                 "marks": (np.float64, 2), "pairs": (np.float64, 2), "turns": (np.int64, 1)}  # fmt: skip
-        for name, (dtype, ndim) in kinds.items():
-            table = getattr(self, name)
-            if table.dtype != dtype or table.ndim != ndim or not table.flags.c_contiguous:
-                raise ValueError(f"its table {name!r} has another type or shape")
-        classes = self.tally.shape[1] - 1
-        nominal = [f.nominal for f in schema.features]
+        wanted = tables["nodes"].size if self.extras.kind == p.ALTERNATES else 0
+        known = {"trees": self.trees, "d": schema.n_features, "need": wanted}
+        sizes = check(p.Trees, tables, **known, most={"C": 1 + max(CLASSES, classes + classes // 2)})
+        if self.extras.bundle is not None:
+            check(self.extras.bundle, tables, most=None, columns=self.extras.pair.size, **sizes)
+        nodes, _, stats, watched, layout, _, head = (tables[name] for name in self.TABLES)
+        room_for, m, ceilings = sizes["C"] - 1, self._m(layout), schema.ceilings[0]
+        room, patches = layout[: L_ROOM + 1], layout[L_PATCH:]
         if not (
-            self.layout.shape in ((L_PATCH, schema.n_features), (L_PATCH + self.trees, schema.n_features))
-            and (self.layout >= 0).all()
-            and (self.layout[L_PATCH:].sum(axis=1) == self._m(self.layout)).all()
-            and (self.layout[L_PATCH:] <= 1).all()
-            and (self.layout[L_VALUES] <= self.layout[L_ROOM]).all()
-            and (self.layout[L_ROOM] > 0).tolist() == nominal
-            and classes >= 2
-            and len(self.tally) == len(self.nodes)
-            and self.watched.shape == (len(self.stats), self._m(self.layout), 2)
-            and self.stats.shape[1] == self._width(self.layout, classes)
-            and (self.rng.shape, self.head.shape) == ((self.trees,), (8,))
-            and 0 <= self.head[p.H_NEED] <= len(self.nodes)
-            and [self.links.shape, self.marks.shape, self.pairs.shape]
-            == [table.shape for table in self.extras.make(len(self.nodes), self.trees)]
-            and self.turns.shape == (self.extras.turns,)
+            sizes["L"] in (L_PATCH, L_PATCH + self.trees)
+            and ((room > 0) == (schema.nominal > 0)).all()
+            and (room <= np.maximum(1, ceilings + ceilings // 2)).all()
+            and (layout[L_VALUES] <= room).all()
+            and (patches <= 1).all()
+            and (patches.sum(axis=1) == m).all()
+            and room_for >= CLASSES
+            and sizes["m"] == m
+            and sizes["width"] == self._width(layout, room_for)
         ):
             raise ValueError("its tables do not fit each other")
-        self._note_arity()
-        tables = (self.nodes, self.stats, self.watched, self.layout, self.head)
-        if not moving_jit.sound(*tables, classes, self.trees, self.extras.kind, self.links):
+        linked = tables["links"] if "links" in self.extras.names else np.zeros(0, dtype=np.int32)
+        if not moving_jit.sound(nodes, stats, watched, layout, head, room_for, self.trees, self.extras.kind, linked):
             raise ValueError("its tables point outside themselves")
 
     def _take_rules(self, rules: Rules, trees: int, need: int, extras: Extras) -> None:
@@ -207,11 +212,6 @@ class Pool:
         """All state of the pool in tables without gaps: the same for the same trees, however they came about."""
         moved = self._moved(*self.live)
         return {name: moved.get(name, table) for name, table in self.tables().items()}
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of all tables."""
-        return sum(table.nbytes for table in self.tables().values())
 
     def play(self, routine: Routine, X: Floats, y: Ints, w: Floats, events: Ints, out: Floats, known: int) -> None:
         """Let a compiled routine carry out the events; whenever it stops short, grow what it lacks and go on."""
@@ -395,7 +395,7 @@ class Pool:
     def _width(self, layout: Ints, classes: int) -> int:
         room = layout[L_ROOM]
         sizes = np.sort(np.where(room == 0, G_CLASSES + C_ROWS * classes, 1 + classes + room * classes))
-        return whole_lanes(S_HEADER + int(sizes[::-1][: self._m(layout)].sum()))
+        return int(whole_lanes(S_HEADER + sum(sizes[::-1][: self._m(layout)].tolist())))
 
     def _keep(self, slots: int) -> int:
         """How many leaves to keep awake so that an eighth of the slots, and at least ``need``, is free."""
@@ -408,6 +408,11 @@ class Pool:
 
     def _fixed_bytes(self, layout: Ints) -> int:
         return layout.nbytes + self.rng.nbytes + self.head.nbytes + self.turns.nbytes
+
+    @property
+    def row_bytes(self) -> tuple[int, int]:
+        """Bytes of a node and of a slot now."""
+        return self._row_bytes(self.layout, self.classes)
 
     def _row_bytes(self, layout: Ints, classes: int) -> tuple[int, int]:
         """Bytes of a node and of a slot."""

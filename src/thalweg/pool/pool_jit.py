@@ -1,17 +1,6 @@
 """A pool of trees: T trees in one table of nodes and one table of leaf statistics; how they answer and learn a row.
 
-| table   | shape              | dtype   | meaning                                                        |
-| nodes   | nodes              | NODE    | threshold, feature, left: see below                            |
-| tally   | nodes × (1 + C)    | float64 | weight that passed; class weights (of an inner node: at its split) |
-| stats   | slots × width      | float64 | what an active leaf observes, see leaf_jit.py                  |
-| watched | slots × m × 2      | int32   | the attributes an active leaf watches, and where their cells start |
-| layout  | 2 × features       | int64   | room for values of each attribute (0: numeric), and values so far; |
-|         | (+ trees)          |         | where trees have patches: 1 in row 2 + t for what tree t may watch |
-| rng     | trees              | uint64  | a random generator for each tree                               |
-| head    | 8                  | int64   | counters and free lists, see the H_ names                      |
-| rules   | 16 (+ own)         | float64 | the parameters, see the R_ names; not state                    |
-
-Node t is the root of tree t. Siblings lie side by side. A node is one of
+The tables are those of ``Trees``. Node t is the root of tree t. Siblings lie side by side. A node is one of
 
 | feature    | threshold | left              | test                                                  |
 | f ≥ 0      | t         | first child       | x_f ≤ t goes left, else right                         |
@@ -19,24 +8,25 @@ Node t is the root of tree t. Siblings lie side by side. A node is one of
 | -2 - f     | v ≥ 0     | first child       | x_f equals v goes left, else right                    |
 | -2 - f     | -k        | first child       | nominal value v goes to child v of k                  |
 
-Some trees link an inner node to something else, in tables that are empty in a plain pool:
+Some trees link an inner node to something else, in tables that a plain pool does not have:
 
-| table   | shape              | dtype   | meaning                                                        |
-| links   | nodes              | int32   | of an inner node: NO_LINK, WANTED, or by the kind of the pool  |
-|         |                    |         | ALTERNATES: the root of another subtree, first of two nodes; KEPT: a slot |
-| marks   | nodes × columns    | float64 | whatever the trees keep for each node                          |
-| pairs   | (nodes - trees)/2  | float64 | whatever they keep for each pair of nodes, and so for each inner node |
-|         | × columns          |         | (the first pair of its children) and each root of another subtree |
-| turns   | things             | int64   | how often something happened to the trees                      |
+| table   | meaning                                                                                                  |
+| links   | of an inner node: NO_LINK, WANTED, or by the kind of the pool                                            |
+|         | ALTERNATES: the root of another subtree, first of two nodes; KEPT: a slot                                |
+| marks   | whatever the trees keep for each node                                                                    |
+| pairs   | whatever they keep for each pair of nodes, and so for each inner node (the first pair of its children)   |
+|         | and each root of another subtree                                                                         |
+| turns   | how often something happened to the trees                                                                |
 
 Where the tested value is missing, or no branch stands for it, a row takes the branch through which most weight passed.
 """
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from thalweg.core.declared import span, table
 from thalweg.jit.compile import called, inlined
 from thalweg.jit.random import Seeds, choose
 from thalweg.pool.leaf_jit import (
@@ -91,16 +81,40 @@ Linked = tuple[Links, Floats, Floats, Ints]
 
 
 class Trees(NamedTuple):
-    """The tables of a pool in one bundle; see above for their shapes and what they mean."""
+    """The tables of a pool: N nodes, S slots, d features. ``moving_jit.sound`` checks what points where."""
 
-    nodes: Nodes
-    tally: Floats
-    stats: Floats
-    watched: Watched
-    layout: Ints
-    rng: Seeds
-    head: Ints
+    nodes: Annotated[Nodes, table("N", dtype=NODE, loose=True)]
+    """Threshold, feature, left: see above."""
+    tally: Annotated[Floats, table("N", "C", loose=True)]
+    """Weight that passed; weight of each class there is room for (of an inner node: at its split)."""
+    stats: Annotated[Floats, table("S", "width", loose=True)]
+    """What an active leaf observes, see leaf_jit.py."""
+    watched: Annotated[Watched, table("S", "m", 2, loose=True)]
+    """The attributes an active leaf watches, and where their cells start."""
+    layout: Annotated[Ints, table("L", "d", least=0)]
+    """Room for values of each attribute (0: numeric), and values so far; where trees have patches: 1 in row 2 + t for
+    what tree t may watch."""
+    rng: Annotated[Seeds, table("trees")]
+    """A random generator for each tree."""
+    head: Annotated[
+        Ints,
+        table(
+            8,
+            cells={
+                H_NODES: span("trees", "N", name="used"),
+                H_FREE: span(-1, "used - 2"),
+                H_SLOTS: span(0, "S", name="slots"),
+                H_FREE_SLOT: span(-1, "slots - 1"),
+                H_FROZEN: span(0, 1),
+                H_ARITY: span(loose=True),  # this one and the next follow from the layout
+                H_NOMINAL: span(loose=True),
+                H_NEED: span(0, "need"),
+            },
+        ),
+    ]
+    """Counters and free lists, see the H_ names."""
     rules: Floats
+    """16 and those that only some trees have: the parameters, see the R_ names; not state."""
 
 
 @inlined

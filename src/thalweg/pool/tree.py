@@ -48,4 +48,4 @@ class Tree(Classifier):
         return self._pool.tables()
 
     def _adopt(self, tables: State, schema: Schema, classes: int) -> None:
-        self._pool = Pool.adopt(self._rules(), tables, schema, trees=1, extras=self._extras())
+        self._pool = Pool.adopt(self._rules(), tables, schema, classes, trees=1, extras=self._extras())

@@ -172,7 +172,7 @@ def test_moving_house_changes_no_answer_and_no_future(grown, cleared):
     pool, X, y, W = grown
     if cleared is not None:
         clear(pool.bundle, cleared)
-    stayed = Pool.adopt(RULES, {name: table.copy() for name, table in pool.tables().items()}, SCHEMA, trees=3)
+    stayed = Pool.adopt(RULES, {name: table.copy() for name, table in pool.tables().items()}, SCHEMA, 3, trees=3)
     before = [answers(pool, X, t) for t in range(3)]
     need_nodes, need_slots = pool.live
     pool._resize(need_nodes, need_slots)

@@ -1,17 +1,31 @@
 """A deep forest as it is at one moment: it learns no more, and answers faster."""
 
 from collections.abc import Mapping
-from typing import Any, final
+from typing import Annotated, Any, NamedTuple, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from thalweg.core.classifier import Floats
+from thalweg.core.declared import check, table
 from thalweg.core.labels import Labels
 from thalweg.core.protocols import State
 from thalweg.core.schema import Schema
 from thalweg.frozen.frozen_forest import Frozen, FrozenForest
 from thalweg.learners.deep.cascade import CLASSES, layer_schema, stacked
+
+
+class Cascade(NamedTuple):
+    """What it has besides its forests."""
+
+    columns: Annotated[NDArray[np.int64], table("width", least="-width", most="d - 1")]
+    """See ``outputs_jit.Cascade``."""
+    weights: Annotated[Floats, table("n", least=0, most=1)]
+    """The say of each layer."""
+    mean: Annotated[NDArray[np.int64], table(1, least=0, most=1)]
+    """Does a layer see the mean of the one before?"""
+    layers: Annotated[NDArray[np.int64], table("n", least=1)]
+    """How many forests each has."""
 
 
 @final
@@ -78,18 +92,15 @@ class FrozenDeepForest(Frozen):
         return tables
 
     def _adopt(self, state: Mapping[str, NDArray[Any]], labels: Labels, schema: Schema | None) -> None:
-        columns, weights, mean, sizes = (state[name] for name in ("columns", "weights", "mean", "layers"))
-        if schema is None or not (columns.dtype == mean.dtype == sizes.dtype == np.int64 and weights.dtype == float):
-            raise ValueError("its tables of the cascade have another type")
-        answers = int((columns < 0).sum())
-        if not (
-            len(weights) == len(sizes)
-            and mean.shape == (1,)
-            and np.array_equal(np.sort(columns), np.arange(-answers, schema.n_features))
-            and (sizes > 0).all()
-            and answers >= max(len(labels), CLASSES) * (1 if mean[0] else int(sizes.max(initial=1)))
-        ):
-            raise ValueError("its tables of the cascade do not fit each other")
+        if schema is None:
+            raise KeyError("schema")
+        classes, d = max(len(labels), CLASSES), schema.n_features
+        width = check(Cascade, state, d=d)["width"]
+        columns, weights, mean, sizes = (state[name] for name in Cascade._fields)
+        if not np.array_equal(np.sort(columns), np.arange(d - width, d)):
+            raise ValueError("its table 'columns' must hold each feature and each answer once")
+        if width - d > classes * (1 if mean[0] else int(sizes[:-1].min(initial=width))):
+            raise ValueError("its table 'columns' has more answers than a layer gives")
         layers = []
         for k, size in enumerate(sizes.tolist()):
             layer = []

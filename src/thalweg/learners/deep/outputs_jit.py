@@ -1,17 +1,12 @@
-"""How the answers of the layers become one: the votes of layers, and what they are weighed by.
-
-| table  | shape             | meaning                                                                               |
-| P      | layers × rows × C | what each layer says                                                                  |
-| losses | layers            | errors of each layer, faded                                                           |
-| duel   | 4                 | VOTING: layers that vote, one more may be on trial. Since it was last judged: ROWS    |
-|        |                   | learned; rows that it alone got right (GAINED), and the last that votes alone (LOST)  |
-"""
+"""How the answers of the layers become one: the votes of layers, and what they are weighed by."""
 
 import math
+from typing import Annotated, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from thalweg.core.declared import span, table
 from thalweg.jit.compile import hot, inlined, inlined_entry
 
 Floats = NDArray[np.float64]
@@ -22,12 +17,40 @@ LAST, MEAN, BEST, WEIGHTED = 0, 1, 2, 3
 FADE = 0.999
 _ETA = 0.2
 VOTING, ROWS, GAINED, LOST = 0, 1, 2, 3
+TRIAL = 1_000
+"""Rows after which a layer on trial is judged."""
+
+
+class Cascade(NamedTuple):
+    """What a deep forest has besides its forests."""
+
+    columns: Annotated[Ints, table("width", least="-width", most="d - 1")]
+    """Of a layer that has one before it: c ≥ 0 is feature c of the record, c < 0 the answer ~c of the layer before."""
+    losses: Annotated[Floats, table("layers", least=0, most=1.0 / (1.0 - FADE))]
+    """Errors of each layer, faded."""
+    duel: Annotated[
+        Floats,
+        table(
+            4,
+            cells={
+                VOTING: span("fewest", "greatest", whole=True),
+                ROWS: span(0, TRIAL - 1, whole=True, name="rows"),
+                GAINED: span(0, "rows", whole=True),
+                LOST: span(0, "rows", whole=True),
+            },
+        ),
+    ]
+    """VOTING: layers that vote, one more may be on trial. Since it was last judged: ROWS learned; rows that it alone
+    got right (GAINED), and the last that votes alone (LOST)."""
 
 
 @hot
 def combine(P: Floats, y: Ints, events: Ints, known: int, rule: int, losses: Floats, duel: Floats, weights: Floats,
             out: Floats) -> None:  # fmt: skip
-    """Write to out[e] what the layers say together about row e; where a row is learned note who was right."""
+    """Write to out[e] what the layers say together about row e; where a row is learned note who was right.
+
+    P: layers × rows × classes, what each layer says.
+    """
     voting = int(duel[VOTING])
     for e in events:
         if e >= 0:

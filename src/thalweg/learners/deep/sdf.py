@@ -8,6 +8,7 @@ import numpy as np
 
 from thalweg.core import door, params
 from thalweg.core.classifier import Classifier, Floats, Ints
+from thalweg.core.declared import check
 from thalweg.core.fields import choice, free, whole
 from thalweg.core.in_use import looks
 from thalweg.core.inside import Inner
@@ -45,7 +46,6 @@ PRESETS: dict[str, dict[str, Any]] = {
     },
 }
 OUTPUTS = {"last": jit.LAST, "mean": jit.MEAN, "best": jit.BEST, "weighted": jit.WEIGHTED}
-_TRIAL = 1_000  # rows after which a layer on trial is judged
 _SHARDS = 2  # of each forest: there are enough forests for threads
 
 
@@ -184,7 +184,7 @@ class StreamingDeepForest(Classifier):
                 out[events[:n], :known] = 1.0 / known
             events = events[n:]
         while len(events):
-            n = cut(events, y, known, _TRIAL - int(self._duel[jit.ROWS]))
+            n = cut(events, y, known, jit.TRIAL - int(self._duel[jit.ROWS]))
             if self._answers(known) > int((self._columns < 0).sum()):
                 if events[0] < 0:  # only learning may change anything: columns come with the first row learned
                     self._widen(self._schema, known)
@@ -194,7 +194,7 @@ class StreamingDeepForest(Classifier):
             learned = ~events[:n][events[:n] < 0]
             known = max(known, int(y[learned].max(initial=-1)) + 1)
             events = events[n:]
-            if self._duel[jit.ROWS] == _TRIAL:
+            if self._duel[jit.ROWS] == jit.TRIAL:
                 gained, lost = self._duel[jit.GAINED], self._duel[jit.LOST]
                 if gained - lost > 3.0 * math.sqrt(gained + lost):  # three standard deviations, were it chance
                     self._duel[jit.VOTING] += 1
@@ -245,8 +245,8 @@ class StreamingDeepForest(Classifier):
         return tables
 
     def _adopt(self, tables: State, schema: Schema, classes: int) -> None:
-        columns, losses, duel = (tables[name] for name in ("columns", "losses", "duel"))
-        self._check(columns, losses, duel, schema)
+        self._check(tables, schema, classes)
+        columns, losses, duel = (tables[name] for name in jit.Cascade._fields)
         deep = layer_schema(columns, schema)
         layers = [
             [
@@ -257,25 +257,18 @@ class StreamingDeepForest(Classifier):
         ]
         self._columns, self._losses, self._duel, self._layers = columns, losses, duel, layers
 
-    def _check(self, columns: Any, losses: Any, duel: Any, schema: Schema) -> None:
+    def _check(self, tables: State, schema: Schema, classes: int) -> None:
         """Refuse tables that no cascade with these parameters could have."""
-        layers, most = int(self.layers), int(self.max_layers or self.layers)
-        shapes = (columns.ndim, losses.ndim, duel.shape) == (1, 1, (4,))
-        if not shapes or [t.dtype.str[1:] for t in (columns, losses, duel)] != ["i8", "f8", "f8"]:
-            raise ValueError("its tables of the cascade have another type or shape")
-        voting, rows, gained, lost = duel.tolist()
-        answers = int((columns < 0).sum())
+        most, d = int(self.max_layers or self.layers), schema.n_features
+        sizes = check(jit.Cascade, tables, d=d, fewest=int(self.layers), greatest=most)
+        voting, rows, gained, lost = tables["duel"].tolist()
+        answers = sizes["width"] - d
         if not (
-            layers <= voting <= most
-            and voting % 1 == rows % 1 == gained % 1 == lost % 1 == 0
-            and (len(losses) == min(voting + 1, most) or (len(losses) == voting and rows == 0))
-            and min(gained, lost) >= 0
-            and gained + lost <= rows < _TRIAL
-            and (losses >= 0).all()
-            and (losses <= 1.0 / (1.0 - jit.FADE)).all()
-            and answers >= self._answers(CLASSES)
+            (sizes["layers"] == min(voting + 1, most) or (sizes["layers"] == voting and rows == 0))
+            and gained + lost <= rows
+            and self._answers(CLASSES) <= answers <= self._answers(max(classes, CLASSES))
             and answers % self._answers(1) == 0
-            and np.array_equal(np.sort(columns), np.arange(-answers, schema.n_features))
+            and np.array_equal(np.sort(tables["columns"]), np.arange(-answers, d))
         ):
             raise ValueError("its tables of the cascade hold what no cascade could")
 

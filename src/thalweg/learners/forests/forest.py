@@ -135,11 +135,12 @@ class Forest(Growing, Classifier):
         shards = max(1, len({name.rpartition(".")[2] for name in tables.keys() - arrays.keys()}))
         parts = plan.parts(size, shards)
         plan.check(arrays, size, parts)
+        rules, seen = self._share(plan, arrays, len(parts)), m.SIDES if plan.codes else classes
         pools = []
         for g, part in enumerate(parts):
             own = {name: tables[f"{name}.{g}"] for name in Pool.TABLES}
             trees = 2 * (part.stop - part.start)
-            pools.append(Pool.adopt(self._share(plan, arrays, len(parts)), own, schema, trees, need=plan.need))
+            pools.append(Pool.adopt(rules, own, schema, seen, trees, need=plan.need))
             if (len(pools[-1].layout) > L_PATCH) != plan.patches:
                 raise ValueError("its tables do not fit each other")
         self.most_shards = shards
@@ -225,7 +226,7 @@ class Forest(Growing, Classifier):
 
     @property
     def state_bytes(self) -> int:
-        """Bytes of all tables of the model."""
+        """Bytes of all tables of the model as a file has them."""
         return sum(self.memory().values()) if self._started else 0
 
     # -- frozen -------------------------------------------------------------------------------------------------------
@@ -343,13 +344,15 @@ class Forest(Growing, Classifier):
         return explain(views[0][0].schema, proba, ways)
 
     def memory(self) -> dict[str, int]:
-        """Bytes of the model by part."""
+        """Bytes of the model by part: of all rows in use, or under a limit of all that are reserved."""
         if not self._started:
             return {}
         pools = [shard.pool for shard in self._shards]
+        sizes = [p.row_bytes for p in pools]
+        used = [p.live if self.limit_bytes is None else (len(p.nodes), len(p.stats)) for p in pools]
         return {
-            "nodes": sum(p.nodes.nbytes + p.tally.nbytes for p in pools),
-            "leaves": sum(p.stats.nbytes + p.watched.nbytes for p in pools),
+            "nodes": sum(nodes * node for (nodes, _), (node, _) in zip(used, sizes, strict=True)),
+            "leaves": sum(slots * slot for (_, slots), (_, slot) in zip(used, sizes, strict=True)),
             "detectors": self._arrays["warn"].nbytes + self._arrays["drift"].nbytes,
             "members": self._arrays["members"].nbytes + self._arrays["dice"].nbytes,
             "layout": sum(p.layout.nbytes + p.rng.nbytes + p.head.nbytes for p in pools),

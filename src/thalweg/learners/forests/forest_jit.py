@@ -28,10 +28,11 @@ Tables of a call, which are no state: ``Work``.
 """
 
 import math
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
+from thalweg.core.declared import span, table
 from thalweg.detectors.any_jit import feed, forget, mean_error
 from thalweg.jit.compile import called, compiled, hot, inlined
 from thalweg.jit.random import Seeds, bits, uniform
@@ -58,6 +59,8 @@ VOTE_EQUAL, VOTE_BY_ACCURACY, VOTE_BY_ALPHA = 0, 1, 2
 BOOST_PLAIN, BOOST_CONVEX, BOOST_EXPONENTIAL = 0, 1, 2
 """F_VARIANT of boosting: how M_ALPHA is learned."""
 
+SIDES = 2
+"""Classes to the trees of a forest with output codes."""
 GUIDE = 256
 _FLOOR = 0.01  # vote of a member that has no record yet, or was never right
 
@@ -70,13 +73,27 @@ NOTE_LEAF, NOTE_PARENT, NOTE_ANSWERED, NOTE_BY_BAYES, NOTE_COLUMNS = range(5)
 class Team(NamedTuple):
     """The members of a shard, and the rules of the forest."""
 
-    members: Floats
-    """members × M_COLUMNS, see above."""
-    dice: Seeds
+    members: Annotated[
+        Floats,
+        table(
+            "size",
+            M_COLUMNS,
+            least=0,
+            cells={
+                M_FORE: span(0, "2 * size - 1", whole=True),
+                M_BACK: span(0, "2 * size - 1", whole=True),
+                M_GROWS: span(0, "grows", whole=True),
+                **dict.fromkeys((M_ROWS, M_BORN, M_BACK_BORN, M_WARNINGS, M_DRIFTS), span(0, whole=True)),
+                **dict.fromkeys((M_HIT, M_PREFIX_HIT), span(-1, 1)),
+            },
+        ),
+    ]
+    """See above."""
+    dice: Annotated[Seeds, table("size")]
     """A random generator for each member."""
-    warn: Floats
-    """A row for each member's detector of warnings, as the detector has it."""
-    drift: Floats
+    warn: Annotated[Floats, table("size", "warning", loose=True)]
+    """A row for each member's detector of warnings, as the detector declares it."""
+    drift: Annotated[Floats, table("size", "drifting", loose=True)]
     """The same for drifts."""
     odds: Floats
     """A table of the Poisson distribution, see ``odds``. Not state, nor are those that follow."""

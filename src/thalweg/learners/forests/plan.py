@@ -7,9 +7,9 @@ from itertools import combinations, pairwise
 import numpy as np
 
 from thalweg.core.classifier import Floats, Ints
+from thalweg.core.declared import check
 from thalweg.core.protocols import State
 from thalweg.detectors.detector import Detector
-from thalweg.jit.random import seeded
 from thalweg.learners.forests import forest_jit as m
 from thalweg.pool.rules import Rules
 
@@ -77,28 +77,15 @@ class Plan:
 
     def check(self, arrays: State, size: int, parts: list[slice]) -> None:
         """Refuse tables of members that no forest of this plan could have."""
-        fresh = self.new_members(size, parts) | {"dice": seeded(0, size)}
-        for name, table in fresh.items():
-            given = arrays[name]
-            if given.dtype != table.dtype or given.shape != table.shape or not given.flags.c_contiguous:
-                raise ValueError(f"its table {name!r} has another type or shape")
-        members = arrays["members"]
-        counted = members[:, (m.M_GROWS, m.M_ROWS, m.M_BORN, m.M_BACK_BORN, m.M_WARNINGS, m.M_DRIFTS)]
-        signed = members[:, (m.M_HIT, m.M_PREFIX_HIT)]
-        if (
-            not np.isfinite(members).all()
-            or (np.delete(members, (m.M_HIT, m.M_PREFIX_HIT), axis=1) < 0.0).any()
-            or (np.abs(signed) > 1.0).any()
-            or (counted % 1.0).any()
-            or (members[:, m.M_GROWS] > (self.warning is not None)).any()
-        ):
-            raise ValueError("its table 'members' holds what no forest could")
+        one = self.new_members(1, [slice(0, 1)])
+        widths = {"warning": one["warn"].shape[1], "drifting": one["drift"].shape[1]}
+        check(m.Team, arrays, size=size, grows=int(self.warning is not None), **widths)
         for part in parts:
-            trees = np.sort(members[part, m.M_FORE : m.M_BACK + 1], axis=None)
+            trees = np.sort(arrays["members"][part, m.M_FORE : m.M_BACK + 1], axis=None)
             if not np.array_equal(trees, np.arange(len(trees))):
-                raise ValueError("its table 'members' holds what no forest could")
+                raise ValueError("its table 'members' must give each tree to one member")
         for name, detector in (("warn", self.warning), ("drift", self.drift)):
-            if detector is not None and not all(detector.fits(arrays[name][t : t + 1]) for t in range(size)):
+            if detector is not None and not detector.fits(arrays[name]):
                 raise ValueError(f"its table {name!r} holds what no {type(detector).__name__} could")
 
     def deal(self, d: int, size: int, seed: int) -> Ints:

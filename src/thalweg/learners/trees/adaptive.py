@@ -4,8 +4,6 @@ import numbers
 from dataclasses import replace
 from typing import Any, Literal, final
 
-import numpy as np
-
 from thalweg.core import params
 from thalweg.core.classifier import Floats
 from thalweg.core.fields import choice, flag, free, number, whole
@@ -15,7 +13,7 @@ from thalweg.detectors import adwin_jit
 from thalweg.detectors.adwin import ADWIN
 from thalweg.detectors.by_name import make_detector
 from thalweg.detectors.detector import Detector
-from thalweg.learners.trees.adaptive_jit import A_ERROR, LEAST_ERROR, play
+from thalweg.learners.trees.adaptive_jit import A_ERROR, LEAST_ERROR, Alternates, play
 from thalweg.pool.explanation import Way, way_down
 from thalweg.pool.extras import Extras
 from thalweg.pool.pool import Pool
@@ -97,7 +95,7 @@ class HoeffdingAdaptiveTree(GrowingAlone, Tree, Pictured):
             1, clock=int(monitor.clock), least_window=int(monitor.min_window), least_side=int(monitor.min_side),
             m=int(monitor.max_buckets), levels=LEVELS,
         )[0]  # fmt: skip
-        return Extras(kind=ALTERNATES, marks=2, pair=row, turns=3, rules=tuple(map(float, own)))
+        return Extras(kind=ALTERNATES, bundle=Alternates, marks=2, pair=row, turns=3, rules=tuple(map(float, own)))
 
     def _start(self, schema: Schema) -> None:
         super()._start(schema)
@@ -105,10 +103,9 @@ class HoeffdingAdaptiveTree(GrowingAlone, Tree, Pictured):
 
     def _adopt(self, tables: State, schema: Schema, classes: int) -> None:
         extras = self._extras()
-        pool = Pool.adopt(self._rules(), tables, schema, trees=1, extras=extras)
-        finite = np.isfinite(pool.pairs).all() and np.isfinite(pool.marks).all()
-        if not (finite and adwin_jit.could_be(pool.pairs, extras.pair) and (pool.marks >= 0.0).all()):
-            raise ValueError("its tables 'pairs' and 'marks' are not those of a tree")
+        pool = Pool.adopt(self._rules(), tables, schema, classes, trees=1, extras=extras)
+        if not adwin_jit.could_be(pool.pairs, extras.pair):
+            raise ValueError("its table 'pairs' holds what no ADWIN could")
         self._pool = pool
 
     @property

@@ -1,20 +1,14 @@
 """How a Hoeffding adaptive tree answers and learns a row. The tables of a pool of one tree, linked by ALTERNATES.
 
-| table | row of                 | meaning                                                                    |
-| links | inner node             | root of the alternate subtree that may take its place; WANTED: start one   |
-| marks | node                   | of a leaf: its mean error, which forgets; rows so far, from one            |
-| pairs | inner node, or         | an ADWIN on the errors that the rows which pass it get below it            |
-|       | root of an alternate   | (of an alternate that is still a leaf: its own pair)                       |
-| turns | –                      | alternates started, taken over, dropped                                    |
-
 Alternates have no alternates of their own until they have taken over. A node that splits starts a new ADWIN.
 """
 
 import math
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
+from thalweg.core.declared import table
 from thalweg.detectors import adwin_jit
 from thalweg.jit.compile import called, hot, inlined
 from thalweg.jit.random import poisson
@@ -64,10 +58,15 @@ TREES = 1
 class Alternates(NamedTuple):
     """The tables that plain trees do not have."""
 
-    links: Links
-    marks: Floats
-    monitors: Floats
-    turns: Ints
+    links: Annotated[Links, table("N", least=WANTED, most="N - 1")]
+    """Of an inner node: root of the alternate subtree that may take its place; WANTED: start one."""
+    marks: Annotated[Floats, table("N", 2, least=0)]
+    """Of a leaf: its mean error, which forgets; rows so far, from one."""
+    pairs: Annotated[Floats, table("(N - trees) // 2", "columns", loose=True)]
+    """Of an inner node, or the root of an alternate (while it is still a leaf: its own pair): an ADWIN on the errors
+    that the rows which pass it get below it; ``adwin_jit.Rows`` declares its row."""
+    turns: Annotated[Ints, table(3, least=0)]
+    """Alternates started, taken over, dropped."""
 
 
 @inlined
@@ -193,7 +192,7 @@ def grow(p: Trees, a: Alternates, i: int, known: int, X: Floats, r: int, y: int,
         for child in range(first, first + arity(p.nodes, i)):
             begin(a, child)
         a.links[i] = NO_LINK
-        renew(a.monitors, pair_of(first))
+        renew(a.pairs, pair_of(first))
 
 
 @inlined
@@ -204,11 +203,11 @@ def compare(p: Trees, a: Alternates, i: int) -> int:
     m rows, differ by more than √(2 e (1 - e) ln(2 / δ') (1/n + 1/m)), with δ' = switch_delta.
     """
     mine, other = monitor_of(p, i), monitor_of(p, link_of(a, i))
-    n, m = a.monitors[mine, adwin_jit.A_WIDTH], a.monitors[other, adwin_jit.A_WIDTH]
+    n, m = a.pairs[mine, adwin_jit.A_WIDTH], a.pairs[other, adwin_jit.A_WIDTH]
     if min(n, m) <= p.rules[R_MIN_ROWS]:
         return 0
-    e = adwin_jit.estimate(a.monitors, mine)
-    gap = e - adwin_jit.estimate(a.monitors, other)
+    e = adwin_jit.estimate(a.pairs, mine)
+    gap = e - adwin_jit.estimate(a.pairs, other)
     bound = math.sqrt(2.0 * e * (1.0 - e) * math.log(2.0 / p.rules[R_SWITCH]) * (1.0 / n + 1.0 / m))
     if gap > bound:
         return 1
@@ -228,7 +227,7 @@ def tend(p: Trees, a: Alternates, i: int, rise: bool) -> int:
         root = take_nodes(p, 2)
         plant(p, root)
         begin(a, root)
-        renew(a.monitors, pair_of(root))
+        renew(a.pairs, pair_of(root))
         a.links[i] = root
         a.turns[STARTED] += 1
         return root
@@ -283,7 +282,7 @@ def teach(p: Trees, a: Alternates, known: int, X: Floats, r: int, y: int, w: flo
             if f == LEAF:
                 break
             p.tally[i, 0] += w
-            rise = feed(a.monitors, pair_of(left_of(p.nodes, i)), mine, p.rules[R_DRIFT]) > 0
+            rise = feed(a.pairs, pair_of(left_of(p.nodes, i)), mine, p.rules[R_DRIFT]) > 0
             if rise or a.links[i] != NO_LINK:
                 root = tend(p, a, i, rise)
                 if root == i:
@@ -305,10 +304,10 @@ def judge(p: Trees, a: Alternates, root: int, leaf: int, alone: bool, X: Floats,
     """Show an error to each ADWIN from the root of an alternate to a leaf. ``alone``: the root has its own pair."""
     i = root
     while i != leaf:
-        feed(a.monitors, monitor_of(p, i), wrong, p.rules[R_DRIFT])
+        feed(a.pairs, monitor_of(p, i), wrong, p.rules[R_DRIFT])
         i = branch(p, i, feature_of(p.nodes, i), X, r)
     if alone and leaf == root:
-        feed(a.monitors, pair_of(root), wrong, p.rules[R_DRIFT])
+        feed(a.pairs, pair_of(root), wrong, p.rules[R_DRIFT])
 
 
 @hot

@@ -9,6 +9,7 @@ import numpy as np
 
 from thalweg.core import fields, params
 from thalweg.core.classifier import Floats, Ints
+from thalweg.core.declared import check, fresh
 from thalweg.core.fields import Parametrised
 from thalweg.core.protocols import State
 from thalweg.jit.compile import plain
@@ -17,7 +18,6 @@ from thalweg.learners.trees import binned_jit as jit
 BOUNDS = {"mcdiarmid": jit.MCDIARMID, "gaussian": jit.GAUSSIAN, "lcb": jit.LCB, "hoeffding": jit.HOEFFDING}
 LEAVES = {"majority": jit.MAJORITY, "bayes": jit.BAYES, "adaptive": jit.ADAPTIVE}
 TAUS = {"mcdiarmid": 0.05, "gaussian": 0.05, "lcb": 0.01, "hoeffding": 0.05}
-_DTYPES = {"links": np.int64, "n_cuts": np.int64, "sizes": np.int64}
 _FIRST_BYTES = 1 << 18
 """Of the counts of a tree in the beginning: room for so many leaves; then twice as many, and so on."""
 
@@ -219,40 +219,30 @@ class BinnedTrees(BinnedTreeParams):
         """Give all tables, not copied."""
         return self._now._asdict()
 
-    def adopt(self, tables: State) -> None:
-        """Continue from what ``tables`` of trees with the same parameters gave; what no trees could have is refused."""
-        found = jit.Tables(**{name: tables[name] for name in jit.Tables._fields})
-        self._refuse_unsound(found)
-        self._use(found)
+    def adopt(self, tables: State, classes: int | None = None) -> None:
+        """Continue from what ``tables`` of trees with the same parameters gave; what no trees could have is refused.
 
-    def _refuse_unsound(self, tables: jit.Tables) -> None:
-        blank, each = self._shapes(0, 1, 2), tables._asdict()
-        for name, table in each.items():
-            dtype = _DTYPES.get(name, np.float64)
-            if table.dtype != dtype or table.ndim != len(blank[name]) or not table.flags.c_contiguous:
-                raise ValueError(f"its table {name!r} has another type or shape")
-        S, L, K = tables.n_cuts.shape[1], tables.leaves.shape[1], tables.classes.shape[3]
-        if not (1 <= L <= self.max_leaves and K >= 2 and tables.counts.nbytes == self._count_bytes(S, L, K)):
-            raise ValueError("its tables do not fit each other")
-        for name, like in self._shapes(S, L, K).items():
-            if each[name].shape != like:
-                raise ValueError(f"its table {name!r} has another type or shape")
-        for name in ("thresholds", "leaves", "classes", "counts", "totals", "gains"):
-            table = each[name]
-            good = np.isfinite(table) if name == "thresholds" else (table >= 0) & (table < np.inf)
-            if not good.all():
-                raise ValueError(f"its table {name!r} holds what no trees could")
-        sizes, n_cuts, cuts = tables.sizes, tables.n_cuts, tables.cuts
-        beyond = np.arange(S) >= sizes[:, jit.TREE_FEATURES, None]
-        if (sizes < (1, 0)).any() or (sizes > (L, S)).any() or (n_cuts < 0).any() or (n_cuts >= self.bins).any():
-            raise ValueError("its tables 'sizes' and 'n_cuts' hold what no trees could")
+        classes: how many there are; there may be room for half as many more. None: the tables say it.
+        """
+        self._refuse_unsound(tables, classes)
+        self._use(jit.Tables(**{name: tables[name] for name in jit.Tables._fields}))
+
+    def _refuse_unsound(self, tables: State, classes: int | None) -> None:
+        """Refuse tables that are not as declared, cut points that do not ascend, and links that make no tree."""
+        leaves = self.max_leaves if tables["n_cuts"].size else 2  # without features no leaf has ever split
+        most = {"L": leaves} | ({} if classes is None else {"K": max(2, classes + classes // 2)})
+        found = check(jit.Tables, tables, most=most, **self._fixed)
+        if found["K"] < 2:
+            raise ValueError("its tables have no room for two classes")
+        sizes, n_cuts, cuts = tables["sizes"], tables["n_cuts"], tables["cuts"]
+        beyond = np.arange(found["S"]) >= sizes[:, jit.TREE_FEATURES, None]
         used = np.arange(cuts.shape[2]) < n_cuts[:, :, None]
         rising = (cuts[:, :, 1:] > cuts[:, :, :-1]) | ~used[:, :, 1:]
         rest = (cuts == np.inf) | used
         if (n_cuts[beyond] > 0).any() or (np.isfinite(cuts) != used).any() or not (rising.all() and rest.all()):
             raise ValueError("its table 'cuts' holds what no trees could")
         for t in range(self.trees):
-            if not _is_tree(tables.links[t], n_cuts[t], int(sizes[t, jit.TREE_LEAVES])):
+            if not _is_tree(tables["links"][t], n_cuts[t], int(sizes[t, jit.TREE_LEAVES])):
                 raise ValueError("its table 'links' points outside itself")
 
     # -- sizes --------------------------------------------------------------------------------------------------------
@@ -262,24 +252,17 @@ class BinnedTrees(BinnedTreeParams):
             raise ValueError(f"tree must lie in [0, {self.trees}), got {params.shown(tree)}")
         return int(tree)
 
-    def _shapes(self, features: int, leaves: int, classes: int) -> dict[str, tuple[int, ...]]:
-        m, nodes, planes = self.trees, 2 * leaves - 1, 1 if self.leaf == "majority" else 2
-        width = (1 << (self.bins - 1).bit_length()) - 1
-        return {
-            "thresholds": (m, nodes), "links": (m, nodes, 3), "leaves": (m, leaves, 4),
-            "classes": (m, leaves, 2, classes),
-            "counts": (m, leaves, features, self.bins, planes, classes),
-            "totals": (m, leaves, features * (planes - 1), classes),
-            "cuts": (m, features, width), "n_cuts": (m, features), "gains": (m, features), "sizes": (m, 2),
-        }  # fmt: skip
+    @property
+    def _fixed(self) -> dict[str, int]:
+        """The sizes of the tables that follow from the parameters, by the names of their declaration."""
+        planes, width = 1 if self.leaf == "majority" else 2, (1 << (self.bins - 1).bit_length()) - 1
+        return {"T": self.trees, "B": self.bins, "P": planes, "W": width}
 
     def _count_bytes(self, features: int, leaves: int, classes: int) -> int:
-        return 8 * math.prod(self._shapes(features, leaves, classes)["counts"])
+        return 8 * self.trees * leaves * features * self.bins * self._fixed["P"] * classes
 
     def _blank(self, features: int, leaves: int, classes: int) -> jit.Tables:
-        shapes = self._shapes(features, leaves, classes)
-        made: State = {name: np.zeros(shape, dtype=_DTYPES.get(name, np.float64)) for name, shape in shapes.items()}
-        tables = jit.Tables(**made)
+        tables = jit.Tables(**fresh(jit.Tables, S=features, L=leaves, K=classes, **self._fixed))
         tables.cuts[:] = np.inf
         return tables
 

@@ -1,11 +1,12 @@
 """Trees on binned numbers: the loop over events, and the tables of m trees that share arrays."""
 
 import math
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from thalweg.core.declared import span, table
 from thalweg.jit.argmax import first_greatest
 from thalweg.jit.compile import hot, inlined
 
@@ -13,33 +14,52 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 
+NODE_FEATURE, NODE_NEXT, NODE_DEPTH = range(3)
+LEAF = -1
+LEAF_WEIGHT, LEAF_TRIED, LEAF_MAJORITY_RIGHT, LEAF_BAYES_RIGHT = range(4)
+PLANE_ALL, PLANE_OWN = range(2)
+TREE_LEAVES, TREE_FEATURES = range(2)
+
+
 class Tables(NamedTuple):
-    """All that T trees are, with R = 2 L - 1 nodes and L leaves each, on S features in B bins at most, with K classes.
+    """All that T trees are, with 2 L - 1 nodes and L leaves each, on S features in B bins at most, with K classes.
 
     Where leaves use naive Bayes there are P = 2 planes of counts: PLANE_ALL with what was inherited from the parent,
     and PLANE_OWN; else P = 1, PLANE_OWN only.
     """
 
-    thresholds: Floats
-    """T × R: a row goes left if its value is at most this."""
-    links: Ints
-    """T × R × 3: feature (-1: leaf); left child (the right one is next) or leaf; depth."""
-    leaves: Floats
-    """T × L × 4: own weight, that of the last attempt, weight of rows that the majority or naive Bayes got right."""
-    classes: Floats
-    """T × L × 2 × K: class weights, inherited ones included (PLANE_ALL); of its own rows (PLANE_OWN)."""
-    counts: Floats
-    """T × L × S × B × P × K: weight of each class in each bin."""
-    totals: Floats
-    """T × L × S × K: sum over the bins of PLANE_ALL; without naive Bayes no features."""
-    cuts: Floats
-    """T × S × W: cut points, ascending, then infinity; W + 1 is a power of 2."""
-    n_cuts: Ints
-    """T × S: how many; 0: the feature is not used."""
-    gains: Floats
-    """T × S: sum of the gains of the splits on each feature."""
-    sizes: Ints
-    """T × 2: leaves; features."""
+    thresholds: Annotated[Floats, table("T", "2 * L - 1")]
+    """A row goes left if its value is at most this."""
+    links: Annotated[
+        Ints,
+        table(
+            "T",
+            "2 * L - 1",
+            3,
+            cells={
+                NODE_FEATURE: span(LEAF, "S - 1"),
+                NODE_NEXT: span(0, "2 * L - 2"),
+                NODE_DEPTH: span(0, "2 * L - 2"),
+            },
+        ),
+    ]
+    """Feature (-1: leaf); left child (the right one is next) or leaf; depth."""
+    leaves: Annotated[Floats, table("T", "L", 4, least=0)]
+    """Own weight, that of the last attempt, weight of rows that the majority or naive Bayes got right."""
+    classes: Annotated[Floats, table("T", "L", 2, "K", least=0)]
+    """Class weights, inherited ones included (PLANE_ALL); of its own rows (PLANE_OWN)."""
+    counts: Annotated[Floats, table("T", "L", "S", "B", "P", "K", least=0)]
+    """Weight of each class in each bin."""
+    totals: Annotated[Floats, table("T", "L", "S * (P - 1)", "K", least=0)]
+    """Sum over the bins of PLANE_ALL; without naive Bayes no features."""
+    cuts: Annotated[Floats, table("T", "S", "W", loose=True)]
+    """Cut points, ascending, then infinity; W + 1 is a power of 2."""
+    n_cuts: Annotated[Ints, table("T", "S", least=0, most="B - 1")]
+    """How many; 0: the feature is not used."""
+    gains: Annotated[Floats, table("T", "S", least=0)]
+    """Sum of the gains of the splits on each feature."""
+    sizes: Annotated[Ints, table("T", 2, cells={TREE_LEAVES: span(1, "L"), TREE_FEATURES: span(0, "S")})]
+    """Leaves; features."""
 
 
 class Scratch(NamedTuple):
@@ -55,12 +75,6 @@ class Scratch(NamedTuple):
     found: Floats
     """FOUND: what a search for a split finds."""
 
-
-NODE_FEATURE, NODE_NEXT, NODE_DEPTH = range(3)
-LEAF = -1
-LEAF_WEIGHT, LEAF_TRIED, LEAF_MAJORITY_RIGHT, LEAF_BAYES_RIGHT = range(4)
-PLANE_ALL, PLANE_OWN = range(2)
-TREE_LEAVES, TREE_FEATURES = range(2)
 
 MCDIARMID, GAUSSIAN, LCB, HOEFFDING = range(4)
 """Codes of the bounds."""

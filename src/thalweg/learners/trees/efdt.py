@@ -3,7 +3,7 @@
 from typing import final
 
 from thalweg.core.fields import number
-from thalweg.learners.trees.efdt_jit import play
+from thalweg.learners.trees.efdt_jit import Kept, play
 from thalweg.pool.extras import Extras
 from thalweg.pool.pool_jit import KEPT
 from thalweg.pool.rules import GrowingAlone
@@ -45,7 +45,7 @@ class ExtremelyFastDecisionTree(GrowingAlone, Tree, Pictured):
     )
 
     def _extras(self) -> Extras:
-        return Extras(kind=KEPT, turns=3, rules=(float(self.review_period),))
+        return Extras(kind=KEPT, bundle=Kept, turns=3, rules=(float(self.review_period),))
 
     @property
     def revisions(self) -> dict[str, int]:

@@ -1,16 +1,14 @@
 """How an extremely fast decision tree learns a row. The tables of a pool of one tree, linked by KEPT.
 
-| table | row of     | meaning                                                                                 |
-| links | inner node | the slot in which it goes on observing; NO_LINK: given up to save memory                |
-| turns | –          | splits, splits replaced by better ones, subtrees cut back to a leaf                     |
-
 An inner node also goes on counting classes in ``tally``, and S_LAST of its slot is the weight at its last review.
 """
 
 import math
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
+from thalweg.core.declared import table
 from thalweg.jit.compile import called, hot, inlined
 from thalweg.jit.impurity import GAIN
 from thalweg.pool.leaf_jit import L_PATCH, S_BAYES_RIGHT, S_LAST, S_MAJORITY_RIGHT, Floats, Ints, observe
@@ -48,6 +46,15 @@ SPLITS, REPLACED, CUT = 0, 1, 2
 R_REVIEW = R_OWN
 LEAST_GAIN = 1e-10
 """A split must gain more than this, however small ε is."""
+
+
+class Kept(NamedTuple):
+    """The tables that plain trees do not have."""
+
+    links: Annotated[Links, table("N", least=NO_LINK, most="S - 1")]
+    """Of an inner node: the slot in which it goes on observing; NO_LINK: given up to save memory."""
+    turns: Annotated[Ints, table(3, least=0)]
+    """Splits, splits replaced by better ones, subtrees cut back to a leaf."""
 
 
 @called

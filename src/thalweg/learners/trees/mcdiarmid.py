@@ -1,11 +1,12 @@
 """A decision tree on binned numbers: McDiarmid's bound, or a more practical one, says when a leaf splits."""
 
-from typing import Any, Literal, final
+from typing import Annotated, Any, Literal, NamedTuple, final
 
 import numpy as np
 
 from thalweg.core import fields
 from thalweg.core.classifier import Classifier, Floats, Ints
+from thalweg.core.declared import check, fresh, table
 from thalweg.core.in_use import looks
 from thalweg.core.protocols import State
 from thalweg.core.schema import Schema
@@ -17,7 +18,15 @@ PRESETS: dict[str, dict[str, Any]] = {
     "default": {"bound": "lcb", "leaf": "adaptive"},
     "paper": {"bound": "mcdiarmid", "leaf": "majority"},
 }
-_WAITING = {"rows": (np.float64, 2), "codes": (np.int64, 1), "weights": (np.float64, 1)}
+
+
+class Waiting(NamedTuple):
+    """Rows that wait until the bins are fixed."""
+
+    rows: Annotated[Floats, table("n", "d", loose=True)]
+    """NaN: it was missing, or had not joined yet."""
+    codes: Annotated[Ints, table("n", least=0, most="classes - 1")]
+    weights: Annotated[Floats, table("n", least=0)]
 
 
 @final
@@ -145,24 +154,11 @@ class McDiarmidTree(BinnedTreeParams, Classifier):
 
     def _adopt(self, tables: State, schema: Schema, classes: int) -> None:
         trees = BinnedTrees(**self._chosen())
-        trees.adopt(tables)
-        waiting = {name: tables[name] for name in _WAITING}
-        for name, (dtype, ndim) in _WAITING.items():
-            table = waiting[name]
-            if table.dtype != dtype or table.ndim != ndim or not table.flags.c_contiguous:
-                raise ValueError(f"its table {name!r} has another type or shape")
-        n, d = waiting["rows"].shape
-        lengths = len(waiting["codes"]), len(waiting["weights"])
-        if lengths != (n, n) or n >= self.window or d != schema.n_features or trees.n_features[0] > d:
-            raise ValueError("its tables do not fit each other")
-        good = (waiting["weights"] > 0) & np.isfinite(waiting["weights"]) & (waiting["codes"] >= 0)
-        if (
-            not good.all()
-            or np.isinf(waiting["rows"]).any()
-            or (n and waiting["codes"].max() >= tables["classes"].shape[3])
-        ):
-            raise ValueError("its waiting rows hold what no learner could")
-        self._trees, self._waiting = trees, waiting
+        trees.adopt(tables, classes)
+        check(Waiting, tables, d=schema.n_features, classes=classes, most={"n": self.window - 1})
+        if trees.n_features[0] > schema.n_features:
+            raise ValueError("its tree has more features than the schema")
+        self._trees, self._waiting = trees, {name: tables[name] for name in Waiting._fields}
 
     # -- rows that wait -----------------------------------------------------------------------------------------------
 
@@ -186,7 +182,7 @@ class McDiarmidTree(BinnedTreeParams, Classifier):
         if had == self._waiting["rows"].shape[1]:
             return
         found = {"rows": X, "codes": y, "weights": w}
-        self._waiting = {name: np.concatenate([self._waiting[name], found[name]]) for name in _WAITING}
+        self._waiting = {name: np.concatenate([self._waiting[name], found[name]]) for name in Waiting._fields}
         rows = self._waiting["rows"]
         if len(rows) < self.window:
             return
@@ -202,4 +198,4 @@ class McDiarmidTree(BinnedTreeParams, Classifier):
 
 
 def _nobody(features: int) -> State:
-    return {"rows": np.zeros((0, features)), "codes": np.zeros(0, dtype=np.int64), "weights": np.zeros(0)}
+    return fresh(Waiting, n=0, d=features)
