@@ -156,3 +156,19 @@ def test_cells_by_all_indexes_and_ends_that_are_infinite(place, value, said) -> 
 def test_sizes_that_the_tables_tell_have_a_floor() -> None:
     with pytest.raises(ValueError, match="a size 'P' of at least 6, and have 5"):
         check(Chains, sound(), classes=2, d=3, least={"P": 6})
+
+
+class Lacking(NamedTuple):
+    """Values of which some are missing."""
+
+    rows: Annotated[Floats, table("n", 2, missing=True, cells={1: span(0, 2, whole=True, missing=True)})]
+
+
+@pytest.mark.parametrize(("place", "value"), [((0, 0), np.inf), ((0, 1), 3.0), ((0, 1), 0.5), ((0, 1), -1.0)])
+def test_values_that_are_missing(place, value) -> None:
+    rows = np.array([[5.5, 2.0], [np.nan, np.nan]])
+    assert check(Lacking, {"rows": rows})["n"] == 2
+    assert check(Lacking, {"rows": rows[1:]})["n"] == 1
+    rows[place] = value
+    with pytest.raises(ValueError, match="its table 'rows"):
+        check(Lacking, {"rows": rows})

@@ -53,6 +53,8 @@ class Span:
     """Are these whole numbers although the cells are floats?"""
     loose: bool = False
     """May they hold anything?"""
+    missing: bool = False
+    """May some be NaN, where a value is missing?"""
     name: str = ""
     """The name by which others refer to the value; for a single cell."""
     group: str = ""
@@ -74,10 +76,11 @@ class Table(Span):
 
 
 def span(
-    least: Bound | None = None, most: Bound | None = None, *, whole: bool = False, loose: bool = False, name: str = ""
-) -> Span:
+    least: Bound | None = None, most: Bound | None = None, *, whole: bool = False, loose: bool = False,
+    missing: bool = False, name: str = "",
+) -> Span:  # fmt: skip
     """Declare the range of some cells, both ends included."""
-    return Span(least, most, whole, loose, name)
+    return Span(least, most, whole, loose, missing, name)
 
 
 def link(to: str, most: Size | None = None) -> Span:
@@ -91,6 +94,7 @@ def table(
     most: Bound | None = None,
     whole: bool = False,
     loose: bool = False,
+    missing: bool = False,
     rows: Size | None = None,
     cells: Mapping[Any, Span] | None = None,
     group: str = "",
@@ -109,7 +113,7 @@ def table(
     Traceback (most recent call last):
     ValueError: its table 'codes' must hold numbers from 0 to 1, and holds 2
     """
-    return Table(least, most, whole, loose, "", group, shape, rows, cells or {}, dtype, optional)
+    return Table(least, most, whole, loose, missing, "", group, shape, rows, cells or {}, dtype, optional)
 
 
 @cache
@@ -242,6 +246,10 @@ def _within(name: str, some: Span, cells: NDArray[Any], sizes: Mapping[str, int]
         return
     least, most = (None if b is None else value_of(b, sizes) for b in (some.least, some.most))
     floats = cells.dtype.kind == "f"
+    if some.missing:
+        cells = cells[~np.isnan(cells)]
+        if not cells.size:
+            return
     low, high = cells.min().item(), cells.max().item()
     if floats and (math.isnan(low) or low == -math.inf != least or high == math.inf != most):  # NaN is the least of all
         raise ValueError(f"its table {name!r} must hold finite numbers")

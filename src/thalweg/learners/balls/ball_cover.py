@@ -277,7 +277,7 @@ class BallCover(Covering):
     def _adopt(self, tables: State, schema: Schema, classes: int) -> None:
         d, rows = schema.n_features, o.BUFFER if self._is_base else 1
         check(
-            (b.Cover, Index, o.Extra), tables, least={"N": rows, "P": rows}, d=d, classes=classes, marked=b.M_COLUMNS,
+            (b.Cover, Index, o.Extra), tables, least={"N": rows, "P": rows}, d=d, classes=classes,
             measures=o.G_COLUMNS, most_balls=self.max_balls or len(tables["balls"]), W=self._waits,
             m=d if self.metric == "mahalanobis" else 0,
         )  # fmt: skip

@@ -198,8 +198,8 @@ class BallCoverPlus(Covering):
     def _adopt(self, tables: State, schema: Schema, classes: int) -> None:
         most = self.max_balls - self._window
         check(
-            (b.Cover, o.Plus), tables, least={"N": 1, "P": 1}, most={"N": most, "K": classes}, d=schema.n_features,
-            classes=classes, marked=o.M_ALL, measures=o.G_ALL, most_balls=most, W=0, window=self._window,
+            (b.Cover, o.Marks, o.Plus), tables, least={"N": 1, "P": 1}, most={"N": most, "K": classes},
+            d=schema.n_features, classes=classes, measures=o.G_ALL, most_balls=most, W=0, window=self._window,
         )  # fmt: skip
         self._take(tables, schema)
 

@@ -25,6 +25,7 @@ from thalweg.learners.balls.balls_jit import (
     M_BEST,
     M_FIRST,
     M_USED,
+    MARKS,
     MOVES,
     NO_ENTRIES,
     NO_ROOM,
@@ -76,6 +77,14 @@ EXPLORE = 0.05
 
 W_PREDICTED, W_ALL = 4, 8
 """What is noted besides: what each of the four said."""
+
+
+class Marks(NamedTuple):
+    """What the table of that name holds here."""
+
+    marks: Annotated[Ints, table("N", M_ALL, rows="n", cells={
+        **MARKS, M_LAST_LABEL: span(0, "classes - 1"), M_RIVAL: span(-1, "classes - 1"),
+    })]  # fmt: skip
 
 
 class Plus(NamedTuple):

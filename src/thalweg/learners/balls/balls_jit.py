@@ -15,6 +15,7 @@ from thalweg.learners.balls.scaling_jit import Floats, Ints, Spans
 
 B_RADIUS, B_START, B_MISTAKES, B_TOTAL, B_MOVED, B_MOST, B_COLUMNS = 0, 1, 2, 3, 4, 5, 6
 M_USED, M_BEST, M_FIRST, M_COLUMNS = 0, 1, 2, 3
+MARKS = {M_USED: span(0, "time"), M_BEST: span(0, "classes - 1"), M_FIRST: link("used")}
 E_CLASS, E_NEXT = 0, 1
 H_BALLS, H_NEXT_ID, H_TIME, H_PENDING, H_ENTRIES, H_FREE, H_WAITING, H_OUTSIDE, H_COLUMNS = 0, 1, 2, 3, 4, 5, 6, 7, 8
 R_VARIANT, R_MAX_BALLS, R_DISCARD, R_METRIC, R_SCALE, R_TWO_LABELS, R_OPENS, R_COLUMNS = 0, 1, 2, 3, 4, 5, 6, 7
@@ -35,11 +36,9 @@ class Cover(NamedTuple):
     balls: Annotated[Floats, table("N", B_COLUMNS, rows="n", least=0)]
     """N × 6: radius e, radius R at the start, weight of mistakes m, of all rows n, of those that the centre is the mean
     of (u), of the most frequent class."""
-    marks: Annotated[Ints, table("N", "marked", rows="n", least=-1, most="classes - 1", cells={
-        M_USED: span(0, "time"), M_BEST: span(0, "classes - 1"), M_FIRST: link("used"),
-    })]  # fmt: skip
-    """N × 3 or more: time of the last row, most frequent class (lowest code among equals), first count; then classes
-    that a kind of cover marks (-1: none)."""
+    marks: Annotated[Ints, table("N", M_COLUMNS, rows="n", cells=MARKS)]
+    """N × 3 (some covers have more): time of the last row, most frequent class (lowest code among equals), first
+    count."""
     entries: Annotated[Ints, table("P", 2, rows="used", cells={E_CLASS: span(0, "classes - 1"), E_NEXT: link("used")})]
     """P × 2: a count: its class, the next count of the same ball (-1: none)."""
     voices: Annotated[Floats, table("P", rows="used", least=0)]
