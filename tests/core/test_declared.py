@@ -145,3 +145,43 @@ def test_a_size_may_be_told_by_a_later_table() -> None:
 
 def test_members_that_declare_nothing_are_no_state() -> None:
     assert "rules" not in declared(Chains)
+
+
+class Spans(NamedTuple):
+    """A row for each kind of number."""
+
+    spans: Annotated[Floats, table(3, "d", cells={(1,): span(most=np.inf), (2, 0): span(0)})]
+
+
+@pytest.mark.parametrize(
+    ("place", "value", "said"),
+    [((0, 0), np.inf, "finite"), ((1, 1), -np.inf, "finite"), ((1, 0), np.nan, "finite"), ((2, 0), -1.0, "at least 0")],
+)
+def test_cells_by_all_indexes_and_ends_that_are_infinite(place, value, said) -> None:
+    spans = np.zeros((3, 2))
+    spans[1], spans[2, 1] = np.inf, -1.0
+    assert check(Spans, {"spans": spans})["d"] == 2
+    spans[place] = value
+    with pytest.raises(ValueError, match=said):
+        check(Spans, {"spans": spans})
+
+
+def test_sizes_that_the_tables_tell_have_a_floor() -> None:
+    with pytest.raises(ValueError, match="a size 'P' of at least 6, and have 5"):
+        check(Chains, sound(), classes=2, d=3, least={"P": 6})
+
+
+class Lacking(NamedTuple):
+    """Values of which some are missing."""
+
+    rows: Annotated[Floats, table("n", 2, missing=True, cells={1: span(0, 2, whole=True, missing=True)})]
+
+
+@pytest.mark.parametrize(("place", "value"), [((0, 0), np.inf), ((0, 1), 3.0), ((0, 1), 0.5), ((0, 1), -1.0)])
+def test_values_that_are_missing(place, value) -> None:
+    rows = np.array([[5.5, 2.0], [np.nan, np.nan]])
+    assert check(Lacking, {"rows": rows})["n"] == 2
+    assert check(Lacking, {"rows": rows[1:]})["n"] == 1
+    rows[place] = value
+    with pytest.raises(ValueError, match="its table 'rows"):
+        check(Lacking, {"rows": rows})

@@ -16,6 +16,7 @@ import os, sys, tempfile
 import numpy as np
 import thalweg
 from thalweg import *
+from thalweg import registry
 from thalweg.keeping.arrays_file import read_arrays, write_arrays
 
 rng = np.random.default_rng(3)

@@ -14,8 +14,9 @@ because the learner gave it (features, classes, its parameters), or stands for w
 a cell may have a name too, and then bounds others. All arithmetic on sizes is done in Python's integers, which do not
 overflow.
 
-Cells of a table of floats are finite unless they are declared ``loose``: whatever bits they hold, compiled code only
-calculates with them. Whole numbers are used as indexes, so each needs a range, or ``loose``.
+Cells of a table of floats are finite, unless an end of their range is infinite or they are declared ``loose``:
+whatever bits they hold, compiled code only calculates with them. Whole numbers are used as indexes, so each needs a
+range, or ``loose``.
 
 ``link("used")`` declares a pointer to one of the first ``used`` rows: -1, or the number of a row to which no other link
 of that name points. So no row has two owners, chains end, trees have no cycles, and a free list is apart from what is
@@ -52,6 +53,8 @@ class Span:
     """Are these whole numbers although the cells are floats?"""
     loose: bool = False
     """May they hold anything?"""
+    missing: bool = False
+    """May some be NaN, where a value is missing?"""
     name: str = ""
     """The name by which others refer to the value; for a single cell."""
     group: str = ""
@@ -66,17 +69,18 @@ class Table(Span):
     rows: Size | None = None
     """Only the first rows are in use; the others are written before they are read."""
     cells: Mapping[Any, Span] = field(default_factory=dict)
-    """By the last index (a number, a slice or a list of numbers), or by the name of a field of records."""
+    """By the last index, by a tuple of indexes from the first on, or by the name of a field of records."""
     dtype: Any = None
     optional: bool = False
     """May it be lacking, as in files of older versions?"""
 
 
 def span(
-    least: Bound | None = None, most: Bound | None = None, *, whole: bool = False, loose: bool = False, name: str = ""
-) -> Span:
+    least: Bound | None = None, most: Bound | None = None, *, whole: bool = False, loose: bool = False,
+    missing: bool = False, name: str = "",
+) -> Span:  # fmt: skip
     """Declare the range of some cells, both ends included."""
-    return Span(least, most, whole, loose, name)
+    return Span(least, most, whole, loose, missing, name)
 
 
 def link(to: str, most: Size | None = None) -> Span:
@@ -90,6 +94,7 @@ def table(
     most: Bound | None = None,
     whole: bool = False,
     loose: bool = False,
+    missing: bool = False,
     rows: Size | None = None,
     cells: Mapping[Any, Span] | None = None,
     group: str = "",
@@ -108,14 +113,14 @@ def table(
     Traceback (most recent call last):
     ValueError: its table 'codes' must hold numbers from 0 to 1, and holds 2
     """
-    return Table(least, most, whole, loose, "", group, shape, rows, cells or {}, dtype, optional)
+    return Table(least, most, whole, loose, missing, "", group, shape, rows, cells or {}, dtype, optional)
 
 
 @cache
-def declared(bundle: type) -> dict[str, Table]:
-    """Give the tables that a bundle declares, by name; its other members are no part of the state."""
+def declared(*bundles: type) -> dict[str, Table]:
+    """Give the tables that bundles declare, by name; their other members are no part of the state."""
     found = {}
-    for name, kind in get_type_hints(bundle, include_extras=True).items():
+    for name, kind in (hint for bundle in bundles for hint in get_type_hints(bundle, include_extras=True).items()):
         if get_origin(kind) is Annotated:
             plain, *said = get_args(kind)
             for each in said:
@@ -143,21 +148,30 @@ def fresh(bundle: type, /, **sizes: int) -> State:
 
 
 def check(
-    bundle: type, tables: Mapping[str, NDArray[Any]], /, *, most: Mapping[str, int] | None = None, **sizes: int
+    bundle: type | tuple[type, ...],
+    tables: Mapping[str, NDArray[Any]],
+    /,
+    *,
+    least: Mapping[str, int] | None = None,
+    most: Mapping[str, int] | None = None,
+    **sizes: int,
 ) -> dict[str, int]:
-    """Refuse tables, in a sentence, that are not as the bundle declares them; give all sizes by name.
+    """Refuse tables, in a sentence, that are not as the bundle, or each of some, declares; give all sizes by name.
 
-    sizes: those that are known: features, classes, what follows from parameters. most: sizes that the tables
-    themselves tell, and that must not be larger.
+    sizes: those that are known: features, classes, what follows from parameters. least, most: sizes that the tables
+    themselves tell, and that must not be smaller, or larger.
     """
     found = {name: int(size) for name, size in sizes.items()}
-    spec = declared(bundle)
+    spec = declared(*bundle) if isinstance(bundle, tuple) else declared(bundle)
     there = {name: each for name, each in spec.items() if not (each.optional and name not in tables)}
     for name, each in there.items():
         _match(name, each, tables[name], found)
     for name, each in there.items():
         if tables[name].shape != tuple(value_of(size, found) for size in each.shape):
             raise ValueError(f"its table {name!r} has another type or shape")
+    for name, size in (least or {}).items():
+        if found[name] < size:
+            raise ValueError(f"its tables must have a size {name!r} of at least {size}, and have {found[name]}")
     for name, size in (most or {}).items():
         if found[name] > size:
             raise ValueError(f"its tables must have a size {name!r} of at most {size}, and have {found[name]}")
@@ -189,7 +203,7 @@ def _learn(name: str, each: Table, given: NDArray[Any], sizes: dict[str, int]) -
     """Take the values of cells that have a name."""
     for place, some in each.cells.items():
         if some.name:
-            cell = given[..., place]
+            cell = given[_where(place)]
             _within(f"{name}[{place}]", some, cell, sizes)
             sizes[some.name] = int(cell.reshape(-1)[0])
 
@@ -199,26 +213,26 @@ def _cover(
 ) -> None:
     """Compare the cells that are in use with what they may be."""
     used = given if each.rows is None else given[: _rows(name, each.rows, len(given), sizes)]
-    if given.dtype.names is None:
-        rest = np.ones(given.shape[-1], dtype=bool) if each.cells and given.ndim else None
-        for place, some in each.cells.items():
-            assert rest is not None
-            rest[place] = False
-            if not some.name:
-                _within(f"{name}[{place}]", some, used[..., place], sizes)
-            if some.group:
-                links.setdefault(some.group, []).append(used[..., place].reshape(-1))
-        if rest is None or rest.all():
-            _within(name, each, used, sizes)
-        elif rest.any():
-            _within(name, each, used[..., rest], sizes)
-    else:
-        for place, some in each.cells.items():
-            _within(f"{name}[{place}]", some, used[place], sizes)
-            if some.group:
-                links.setdefault(some.group, []).append(used[place].reshape(-1))
+    records = given.dtype.names is not None
+    deep = any(isinstance(place, tuple) for place in each.cells)
+    rest = np.ones(used.shape if deep else used.shape[-1:] if each.cells else (), dtype=bool)
+    for place, some in each.cells.items():
+        at = place if records else _where(place)
+        if not records:
+            rest[at] = False
+        if not some.name:
+            _within(f"{name}[{place}]", some, used[at], sizes)
+        if some.group:
+            links.setdefault(some.group, []).append(used[at].reshape(-1))
+    if not records and rest.any():
+        _within(name, each, used if rest.all() else used[..., rest], sizes)
     if each.group:
         links.setdefault(each.group, []).append(used.reshape(-1))
+
+
+def _where(place: Any) -> Any:
+    """Give a place among the cells as NumPy takes it."""
+    return place if isinstance(place, tuple) else (..., place)
 
 
 def _rows(name: str, rows: Size, there: int, sizes: dict[str, int]) -> int:
@@ -233,8 +247,12 @@ def _within(name: str, some: Span, cells: NDArray[Any], sizes: Mapping[str, int]
         return
     least, most = (None if b is None else value_of(b, sizes) for b in (some.least, some.most))
     floats = cells.dtype.kind == "f"
+    if some.missing:
+        cells = cells[~np.isnan(cells)]
+        if not cells.size:
+            return
     low, high = cells.min().item(), cells.max().item()
-    if floats and not (math.isfinite(low) and math.isfinite(high)):  # NaN is the least and the greatest of all
+    if floats and (math.isnan(low) or low == -math.inf != least or high == math.inf != most):  # NaN is the least of all
         raise ValueError(f"its table {name!r} must hold finite numbers")
     if (least is not None and low < least) or (most is not None and high > most):
         wrong = low if least is not None and low < least else high

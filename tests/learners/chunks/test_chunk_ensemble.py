@@ -202,3 +202,45 @@ def test_labels_by_votes_that_are_counted_no_further_than_needed(index):
     assert np.array_equal(proba, learner.predict_proba(X))
     assert np.array_equal(still.predict(X), learner.predict(X))
     assert [still.predict_one(x) for x in X[:50]] == learner.predict(X[:50]).tolist()
+
+
+@pytest.mark.parametrize("kind", ["auto", "linear-rules", "linear-trees", "e-tree", "bitmap", "compiled-trees"])
+def test_what_is_published_does_not_depend_on_a_restart(kind):
+    X, y, schema = agrawal(900)
+    steady, restarted = (ChunkEnsemble(size=3, chunk=100, index=kind).declare(schema) for _ in range(2))
+    for at in range(0, 900, 150):
+        steady.partial_fit(X[at : at + 150], y[at : at + 150])
+        restarted.partial_fit(X[at : at + 150], y[at : at + 150])
+        state, restarted = restarted.state(), ChunkEnsemble(**restarted.get_params())
+        restarted.restore(state)
+        for one, other in ((steady, restarted), (steady.compile(), restarted.compile())):
+            a, b = one.state(), other.state()
+            assert list(a) == list(b)
+            assert all(a[name].tobytes() == b[name].tobytes() for name in a)
+
+
+def test_damaged_trees_and_waiting_rows_are_refused():
+    X, y, schema = agrawal(550)
+    learner = ChunkEnsemble(chunk=100).declare(schema).partial_fit(X, y)
+    nominal = int(np.flatnonzero(schema.nominal)[0])
+    state = learner.state()
+    first, second = np.flatnonzero(state["nodes"]["feature"][: state["sizes"][0, 0]] != -1)[:2]
+
+    def shared(state):
+        state["nodes"]["left"][first] = state["nodes"]["left"][second]
+
+    def many_ways(state):
+        state["nodes"]["feature"][first], state["nodes"]["threshold"][first] = -2 - nominal, -2.5
+
+    def rows(value):
+        return lambda state: state["rows"].__setitem__((0, nominal), value)
+
+    def codes(value):
+        return lambda state: state["codes"].__setitem__(0, value)
+
+    changes = (shared, many_ways, rows(-5.0), rows(0.5), rows(1e6), codes(2), codes(-1), codes(2**40))
+    for change in changes:
+        state = learner.state()
+        change(state)
+        with pytest.raises(ValueError, match="state must be what ChunkEnsemble"):
+            learner.restore(state)

@@ -181,7 +181,7 @@ def test_a_state_that_could_not_be_is_refused(sparse):
             table.astype(np.float32),
             np.full_like(table, np.inf if table.dtype == float else -1),
         ):
-            with pytest.raises(ValueError, match="state must be what PCAKNN.state\\(\\) gave: its table 'raw"):
+            with pytest.raises(ValueError, match="state must be what PCAKNN.state\\(\\) gave: its table '"):
                 learner.restore(before | {name: wrong})
     after = learner.state()
     assert all(np.array_equal(before[name], after[name]) for name in before)

@@ -320,13 +320,12 @@ def test_states_of_no_window_are_refused():
         same(learner.state(), state)
 
 
-def test_codes_of_classes_that_do_not_exist_do_no_harm():
+def test_codes_of_classes_that_do_not_exist_are_refused():
     learner = WindowKNN(k=2, scale=None).partial_fit([[0.0], [1.0]], ["a", "b"])
     state = learner.state()
     state["codes"][0] = 10**9
-    learner.restore(state)
-    assert learner.predict_proba([[0.0]]).tolist() == [[0.0, 1.0]]
-    assert learner.neighbours([0.0])[0].label is None
+    with pytest.raises(ValueError, match="'codes' must hold numbers from 0 to 1, and holds 1000000000"):
+        learner.restore(state)
 
 
 def test_memory_is_stated_and_small():

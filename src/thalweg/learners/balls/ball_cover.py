@@ -8,19 +8,19 @@ import numpy as np
 
 from thalweg.core import door
 from thalweg.core.classifier import Floats, Ints
+from thalweg.core.declared import check
 from thalweg.core.fields import again, choice, free, number, whole
 from thalweg.core.labels import sequence
 from thalweg.core.params import shown
 from thalweg.core.protocols import State
 from thalweg.core.schema import Schema
-from thalweg.core.tables import refuse_misfits
 from thalweg.jit.compile import plain
 from thalweg.jit.random import seeded
 from thalweg.learners.balls import ball_cover_jit as o
 from thalweg.learners.balls import balls_jit as b
 from thalweg.learners.balls.ball_index import BallIndex
-from thalweg.learners.balls.ball_index_jit import Room
-from thalweg.learners.balls.cover import Covering, longer, refuse_unsound
+from thalweg.learners.balls.ball_index_jit import Index, Room
+from thalweg.learners.balls.cover import Covering, longer
 from thalweg.learners.balls.scaling_jit import SCALES, new_spans
 from thalweg.learners.balls.tiles_jit import D_ABSOLUTE, D_GREATEST, D_SQUARES, D_UNEQUAL
 
@@ -38,7 +38,6 @@ _DIFFERENCES = {o.MANHATTAN: D_ABSOLUTE, o.CHEBYSHEV: D_GREATEST, o.HAMMING: D_U
 """How the index puts differences together; the others by squares."""
 _COVER = ("balls", "marks", "entries", "voices", "head", "gauge", "spans")
 _EXTRA = ("waiting", "middle", "root")
-_PER_BALL, _PER_COUNT = ("points", "ids", "balls", "marks"), ("entries", "voices")
 _ROOM = 64  # balls, and counts, that there is room for at first
 _TWO = "y must hold at most two classes for variant 'base' (there is 'base-adj')"
 _UNCHANGED = nullcontext()
@@ -144,6 +143,11 @@ class BallCover(Covering):
     def _is_base(self) -> bool:
         return self.variant.startswith("base")
 
+    @property
+    def _waits(self) -> int:
+        """Give how many rows wait for the diameter."""
+        return o.BUFFER if self._is_base and self.diameter is None else 0
+
     # -- looking at it ------------------------------------------------------------------------------------------------
 
     @property
@@ -235,7 +239,7 @@ class BallCover(Covering):
             "points": np.zeros((n, d)), "ids": np.zeros(n, dtype=np.int64), "balls": np.zeros((n, b.B_COLUMNS)),
             "marks": np.zeros((n, b.M_COLUMNS), dtype=np.int64), "entries": np.zeros((n, 2), dtype=np.int64),
             "voices": np.zeros(n), "head": head, "gauge": gauge, "spans": new_spans(d),
-            "waiting": np.zeros((o.BUFFER if self._is_base and self.diameter is None else 0, d + 2)),
+            "waiting": np.zeros((self._waits, d + 2)),
             "middle": np.zeros(wide + 1), "root": np.eye(wide), "seeds": seeded(self.seed),
         }  # fmt: skip
 
@@ -271,14 +275,15 @@ class BallCover(Covering):
         }  # fmt: skip
 
     def _adopt(self, tables: State, schema: Schema, classes: int) -> None:
-        fresh = self._fresh(schema)
-        wanted = {name: tables[name] for name in fresh}
-        refuse_misfits(wanted, fresh, (*_PER_BALL, *_PER_COUNT))
-        same = len(wanted["points"]) == len(wanted["ids"]) == len(wanted["balls"])
-        if not same or not 0 <= wanted["head"][b.H_WAITING] <= o.BUFFER:
-            raise ValueError("its table 'head' holds what no cover could")
-        refuse_unsound(wanted, self.max_balls)
-        self._take(wanted, schema)
+        d, rows = schema.n_features, o.BUFFER if self._is_base else 1
+        check(
+            (b.Cover, Index, o.Extra), tables, least={"N": rows, "P": rows}, d=d, classes=classes,
+            measures=o.G_COLUMNS, most_balls=self.max_balls or len(tables["balls"]), W=self._waits,
+            m=d if self.metric == "mahalanobis" else 0,
+        )  # fmt: skip
+        if self._is_base and not self._waits and not tables["gauge"][o.G_DIAMETER] > 0.0:
+            raise ValueError("its table 'gauge' must hold a diameter above 0")
+        self._take(tables, schema)
 
     # -- inside -------------------------------------------------------------------------------------------------------
 

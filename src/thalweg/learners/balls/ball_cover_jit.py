@@ -6,8 +6,9 @@ is not.
 """
 
 import math
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
+from thalweg.core.declared import span, table
 from thalweg.jit.compile import hot, inlined
 from thalweg.jit.random import integer, uniform
 from thalweg.learners.balls.ball_index_jit import Index, Query, Room, find, query_of
@@ -86,12 +87,14 @@ CARE, REPLAY = 3, 4
 class Extra(NamedTuple):
     """What only some covers need."""
 
-    waiting: Floats
+    waiting: Annotated[Floats, table("W", "d + 2", rows="waiting", cells={
+        -2: span(0, "classes - 1", whole=True), -1: span(0),
+    })]  # fmt: skip
     """W × (d + 2): rows that wait for the diameter, with class and weight."""
-    middle: Floats
-    """d + 1: Mahalanobis: mean of the scaled rows, and how many."""
-    root: Floats
-    """d × d: L, where L Lᵀ = 1 + their scatter."""
+    middle: Annotated[Floats, table("m + 1", cells={-1: span(0)})]
+    """m + 1: Mahalanobis (m = d, else 0): mean of the scaled rows, and how many."""
+    root: Annotated[Floats, table("m", "m")]
+    """m × m: L, where L Lᵀ = 1 + their scatter."""
 
 
 class Scratch(NamedTuple):

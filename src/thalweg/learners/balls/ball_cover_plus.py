@@ -6,23 +6,21 @@ import numpy as np
 
 from thalweg.core import params
 from thalweg.core.classifier import Floats, Ints
+from thalweg.core.declared import check
 from thalweg.core.fields import flag, whole
 from thalweg.core.protocols import State
 from thalweg.core.schema import Schema
-from thalweg.core.tables import refuse_misfits
 from thalweg.jit.compile import plain
 from thalweg.jit.random import seeded
 from thalweg.learners.balls import ball_cover_plus_jit as o
 from thalweg.learners.balls import balls_jit as b
-from thalweg.learners.balls.cover import Covering, longer, refuse_unsound
+from thalweg.learners.balls.cover import Covering, longer
 from thalweg.learners.balls.scaling_jit import SCALES, new_spans
 from thalweg.learners.balls.tiles_jit import LANES
 
 ASKED = ("vote", "signs", "last", "recent")
 _COVER = ("balls", "marks", "entries", "voices", "head", "gauge", "spans", "seeds")
 _PLUS = ("tiles", "signs", "sums", "powers", "recent", "codes")
-_PER_BALL = ("balls", "marks")
-_PER_COUNT = ("entries", "voices", "signs")
 _WIDE = ("tiles", "spans", "powers", "recent")  # a column for each feature
 _NO_LABELS, _NO_WEIGHTS, _FIRST = np.zeros(0, dtype=np.int64), np.zeros(0), np.zeros(1, dtype=np.int64)
 
@@ -198,11 +196,12 @@ class BallCoverPlus(Covering):
         return {name: plus[name] if name in plus else cover[name] for name in (*_COVER, *_PLUS)}
 
     def _adopt(self, tables: State, schema: Schema, classes: int) -> None:
-        fresh = self._fresh(schema, LANES)
-        wanted = {name: tables[name] for name in fresh}
-        refuse_misfits(wanted, fresh, ("tiles", "sums", *_PER_BALL, *_PER_COUNT))
-        self._check(wanted)
-        self._take(wanted, schema)
+        most = self.max_balls - self._window
+        check(
+            (b.Cover, o.Marks, o.Plus), tables, least={"N": 1, "P": 1}, most={"N": most, "K": classes},
+            d=schema.n_features, classes=classes, measures=o.G_ALL, most_balls=most, W=0, window=self._window,
+        )  # fmt: skip
+        self._take(tables, schema)
 
     # -- inside -------------------------------------------------------------------------------------------------------
 
@@ -228,21 +227,3 @@ class BallCoverPlus(Covering):
         n = min(2 * len(cover.balls), self.max_balls - self._window)
         self._hold(cover._replace(balls=longer(cover.balls, n), marks=longer(cover.marks, n)))
         self._plus = plus._replace(tiles=longer(plus.tiles, -(-n // LANES)))
-
-    def _check(self, tables: State) -> None:
-        """Refuse tables that no cover with these parameters could have."""
-        marks, entries, codes = tables["marks"], tables["entries"], tables["codes"]
-        room, window, K = len(marks), self._window, len(tables["sums"])
-        fits = room <= self.max_balls - window and len(tables["tiles"]) == -(-room // LANES)
-        if not fits or len(entries) != len(tables["signs"]):
-            raise ValueError("its table 'head' holds what no cover could")
-        refuse_unsound(tables, None)
-        n, used = int(tables["head"][b.H_BALLS]), int(tables["head"][b.H_ENTRIES])
-        if (entries[:used, b.E_CLASS] >= K).any():
-            raise ValueError("its table 'entries' holds what no cover could")
-        named = marks[:n, [b.M_BEST, o.M_LAST_LABEL, o.M_RIVAL]]
-        if ((named >= K) | (named < -1)).any() or (named[:, :2] < 0).any():
-            raise ValueError("its table 'marks' holds what no cover could")
-        held = int(codes[window]) if window and codes[window - 1] < 0 else window
-        if not 0 <= codes[window] < max(1, window) or ((codes[:held] < 0) | (codes[:held] >= K)).any():
-            raise ValueError("its table 'codes' holds what no cover could")

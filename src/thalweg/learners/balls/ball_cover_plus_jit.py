@@ -5,8 +5,9 @@ classes in balls. How balls count, shrink and are discarded is in balls_jit.py.
 """
 
 import math
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
+from thalweg.core.declared import span, table
 from thalweg.jit.argmax import first_greatest
 from thalweg.jit.compile import hot, inlined
 from thalweg.jit.random import integer, uniform
@@ -24,6 +25,7 @@ from thalweg.learners.balls.balls_jit import (
     M_BEST,
     M_FIRST,
     M_USED,
+    MARKS,
     MOVES,
     NO_ENTRIES,
     NO_ROOM,
@@ -54,6 +56,7 @@ from thalweg.learners.balls.tiles_jit import (
     measure,
     put,
     raise_powers,
+    tiles_of,
     track_spread,
     weigh,
 )
@@ -76,20 +79,28 @@ W_PREDICTED, W_ALL = 4, 8
 """What is noted besides: what each of the four said."""
 
 
+class Marks(NamedTuple):
+    """What the table of that name holds here."""
+
+    marks: Annotated[Ints, table("N", M_ALL, rows="n", cells={
+        **MARKS, M_LAST_LABEL: span(0, "classes - 1"), M_RIVAL: span(-1, "classes - 1"),
+    })]  # fmt: skip
+
+
 class Plus(NamedTuple):
     """What there is besides the cover."""
 
-    tiles: Floats
+    tiles: Annotated[Floats, table(tiles_of("N"), "d", LANES)]
     """N/L × d × L: the centres."""
-    signs: Floats
+    signs: Annotated[Floats, table("P", rows="used")]
     """P: what the ball of a count says for its class, or against it, wherever it is near."""
-    sums: Floats
+    sums: Annotated[Floats, table("K", "d + 1")]
     """K × (d + 1): of each class: sum of the scaled rows, and their weight."""
-    powers: Floats
+    powers: Annotated[Floats, table(2, "d")]
     """2 × d: sum of the squares of the scaled rows; the factor by which a feature is stretched."""
-    recent: Floats
+    recent: Annotated[Floats, table(tiles_of("window"), "d", LANES)]
     """W/L × d × L: the last rows."""
-    codes: Ints
+    codes: Annotated[Ints, table("window + 1", least=-1, most="classes - 1", cells={-1: span(0, "max(window - 1, 0)")})]
     """W + 1: their labels (-1: none yet), and the place of the oldest."""
     nominal: Ints
     """d: 1 where values differ by 1 or not at all. It follows from the schema."""

@@ -9,10 +9,11 @@ rounding, and the tree finds, bit for bit, what measuring all tiles finds.
 """
 
 import math
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
+from thalweg.core.declared import table
 from thalweg.jit.compile import hot, inlined
 from thalweg.learners.balls.tiles_jit import (
     D_ABSOLUTE,
@@ -49,9 +50,9 @@ Q_ASKS, Q_WORK, Q_FOUND, Q_LAST, Q_COLUMNS = 0, 1, 2, 3, 4
 class Index(NamedTuple):
     """The tables. The first two belong to whoever has the index; the others follow from them."""
 
-    points: Floats
+    points: Annotated[Floats, table("N", "d", rows="n")]
     """N × d: the points by number."""
-    ids: Ints
+    ids: Annotated[Ints, table("N", rows="n", least=0)]
     """N: who comes first among equals."""
     tiles: Floats
     """T × d × L: the same points; infinite where a place is free."""

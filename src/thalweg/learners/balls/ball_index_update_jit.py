@@ -267,7 +267,7 @@ def split_tile(index: Index, query: Query, tile: int, x: Floats) -> int:
     for lane in range(LANES):
         number, v = index.who[tile, lane], values[side, lane]
         stays = v < middle
-        if v == middle and spare > 0:
+        if not stays and not v > middle and spare > 0:  # what is no number too
             stays, spare = True, spare - 1
         if stays:
             if kept != lane:

@@ -6,14 +6,16 @@ P counts of classes in balls; ball_cover_jit.py and ball_cover_plus_jit.py keep 
 Reference: R. De Rosa, F. Orabona, N. Cesa-Bianchi, "The ABACOC algorithm", ICDM 2015.
 """
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
+from thalweg.core.declared import link, span, table
 from thalweg.jit.compile import hot, inlined
 from thalweg.jit.random import Seeds
-from thalweg.learners.balls.scaling_jit import Floats, Ints
+from thalweg.learners.balls.scaling_jit import Floats, Ints, Spans
 
 B_RADIUS, B_START, B_MISTAKES, B_TOTAL, B_MOVED, B_MOST, B_COLUMNS = 0, 1, 2, 3, 4, 5, 6
 M_USED, M_BEST, M_FIRST, M_COLUMNS = 0, 1, 2, 3
+MARKS = {M_USED: span(0, "time"), M_BEST: span(0, "classes - 1"), M_FIRST: link("used")}
 E_CLASS, E_NEXT = 0, 1
 H_BALLS, H_NEXT_ID, H_TIME, H_PENDING, H_ENTRIES, H_FREE, H_WAITING, H_OUTSIDE, H_COLUMNS = 0, 1, 2, 3, 4, 5, 6, 7, 8
 R_VARIANT, R_MAX_BALLS, R_DISCARD, R_METRIC, R_SCALE, R_TWO_LABELS, R_OPENS, R_COLUMNS = 0, 1, 2, 3, 4, 5, 6, 7
@@ -31,23 +33,28 @@ STAYS, MOVES = -1.0, -2.0
 class Cover(NamedTuple):
     """The tables that all covers have; the last two follow from the parameters."""
 
-    balls: Floats
+    balls: Annotated[Floats, table("N", B_COLUMNS, rows="n", least=0)]
     """N × 6: radius e, radius R at the start, weight of mistakes m, of all rows n, of those that the centre is the mean
     of (u), of the most frequent class."""
-    marks: Ints
-    """N × 3 or more: time of the last row, most frequent class (lowest code among equals), first count."""
-    entries: Ints
+    marks: Annotated[Ints, table("N", M_COLUMNS, rows="n", cells=MARKS)]
+    """N × 3 (some covers have more): time of the last row, most frequent class (lowest code among equals), first
+    count."""
+    entries: Annotated[Ints, table("P", 2, rows="used", cells={E_CLASS: span(0, "classes - 1"), E_NEXT: link("used")})]
     """P × 2: a count: its class, the next count of the same ball (-1: none)."""
-    voices: Floats
+    voices: Annotated[Floats, table("P", rows="used", least=0)]
     """P: its weight."""
-    head: Ints
+    head: Annotated[Ints, table(H_COLUMNS, least=0, cells={
+        H_BALLS: span(0, "min(N, most_balls)", name="n"), H_TIME: span(0, name="time"), H_PENDING: span(0, 1),
+        H_ENTRIES: span(0, "P", name="used"), H_FREE: link("used"),
+        H_WAITING: span(0, "max(W - 1, 0)", name="waiting"),
+    })]  # fmt: skip
     """8: balls, next id, rows learned, is the first radius still unknown, counts used, the first of those free again,
     rows that wait, rows outside the diameter."""
-    gauge: Floats
+    gauge: Annotated[Floats, table("measures", least=0)]
     """What a kind of cover measures."""
-    spans: Floats
+    spans: Spans
     """5 × d: see scaling_jit.py."""
-    seeds: Seeds
+    seeds: Annotated[Seeds, table(1)]
     """1: the generator."""
     rules: Ints
     """7: variant, most balls (0: no limit), who is discarded, metric, scale, does the start wait for two labels, may a

@@ -6,8 +6,6 @@ import numpy as np
 
 from thalweg.core.classifier import Floats, Ints
 from thalweg.core.fields import again, whole
-from thalweg.core.protocols import State
-from thalweg.core.schema import Schema
 from thalweg.learners.balls import condensed_knn_jit as o
 from thalweg.learners.balls.kept import KeptRows
 from thalweg.learners.balls.kept_jit import O_COLUMNS, O_KNOWN, O_ROW
@@ -44,9 +42,6 @@ class CondensedKNN(KeptRows):
     __slots__ = ()
 
     # -- what a learner writes ----------------------------------------------------------------------------------------
-
-    def _fresh(self, schema: Schema) -> State:
-        return self._shared(schema) | {"codes": np.zeros(self.max_rows, dtype=np.int64)}
 
     def _play(self, X: Floats, y: Ints, w: Floats, events: Ints, out: Floats, known: int) -> None:
         classes = max(1, out.shape[1])

@@ -3,26 +3,27 @@
 At most N rows; d features; L places of a tile (tiles_jit.py).
 """
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
+from thalweg.core.declared import table
 from thalweg.jit.compile import hot, inlined
-from thalweg.learners.balls.kept_jit import F_PLACE, F_SIZE, O_COLUMNS, O_KNOWN, O_PREDICTED, O_ROW, take_place
-from thalweg.learners.balls.scaling_jit import LARGEST, UNSCALED, Floats, Ints, observe, scale
-from thalweg.learners.balls.tiles_jit import any_of, keep_nearest, measure, put
+from thalweg.learners.balls.kept_jit import F_PLACE, F_SIZE, O_COLUMNS, O_KNOWN, O_PREDICTED, O_ROW, Head, take_place
+from thalweg.learners.balls.scaling_jit import LARGEST, UNSCALED, Floats, Ints, Spans, observe, scale
+from thalweg.learners.balls.tiles_jit import LANES, any_of, keep_nearest, measure, put, tiles_of
 
 
 class Kept(NamedTuple):
     """The tables; the last one follows from the schema."""
 
-    tiles: Floats
+    tiles: Annotated[Floats, table(tiles_of("N"), "d", LANES)]
     """⌈N/L⌉ × d × L: the rows, scaled as they were when they came."""
-    codes: Ints
+    codes: Annotated[Ints, table("N", least=0, most="max(classes, 1) - 1")]
     """N: their classes."""
-    voices: Floats
+    voices: Annotated[Floats, table("N", least=0)]
     """N: their weights."""
-    head: Ints
+    head: Head
     """2: rows, the place for the next (that of the oldest, if full)."""
-    spans: Floats
+    spans: Spans
     """5 × d: see scaling_jit.py."""
     nominal: Ints
     """d: 1 where values differ by 1 or not at all."""

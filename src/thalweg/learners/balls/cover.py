@@ -1,7 +1,7 @@
 """What the learners share that cover the data with balls, or keep rows in the scale in which they came."""
 
 from abc import abstractmethod
-from collections.abc import Collection, Hashable, Sequence
+from collections.abc import Hashable, Sequence
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from thalweg.core import params
 from thalweg.core.classifier import Classifier, Floats, Ints
 from thalweg.core.fields import Parametrised, choice, whole
-from thalweg.core.protocols import State
 from thalweg.learners.balls import balls_jit as b
 from thalweg.learners.balls.scaling_jit import S_COUNT, S_GREATEST, S_LEAST, S_MEAN, S_SQUARES
 
@@ -181,24 +180,3 @@ def longer(table: NDArray[Any], n: int) -> NDArray[Any]:
     made = np.zeros((n, *table.shape[1:]), dtype=table.dtype)
     made[: len(table)] = table
     return made
-
-
-# -- tables from elsewhere --------------------------------------------------------------------------------------------
-
-
-def refuse_unsound(tables: State, most: int | None, infinite: Collection[str] = ("spans",)) -> None:
-    """Refuse tables of more balls than there may be, whose counts point outside themselves, or that are not finite."""
-    head, marks, entries = tables["head"], tables["marks"], tables["entries"]
-    n, used = int(head[b.H_BALLS]), int(head[b.H_ENTRIES])
-    if not (len(tables["balls"]) == len(marks) >= n >= 0 and len(entries) == len(tables["voices"]) >= used >= 0):
-        raise ValueError("its table 'head' holds what no cover could")
-    if most is not None and n > most:
-        raise ValueError(f"it has {n} balls, more than max_balls = {most}")
-    links = np.r_[marks[:n, b.M_FIRST], entries[:used, b.E_NEXT], head[b.H_FREE]]
-    links = links[links != -1]
-    wrong = len(np.unique(links)) != len(links) or ((links < 0) | (links >= used)).any()
-    if wrong or (entries[:used, b.E_CLASS] < 0).any() or (marks[:n, b.M_BEST] < 0).any():
-        raise ValueError("its table 'entries' holds what no cover could")
-    for name, table in tables.items():
-        if name not in infinite and not np.isfinite(table).all():
-            raise ValueError(f"its table {name!r} holds what no cover could")

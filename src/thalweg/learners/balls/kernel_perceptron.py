@@ -58,8 +58,7 @@ class KernelPerceptron(KeptRows):
     # -- what a learner writes ----------------------------------------------------------------------------------------
 
     def _fresh(self, schema: Schema) -> State:
-        sides = np.zeros((self.max_rows, 2), dtype=np.int64)
-        return self._shared(schema) | {"sides": sides, "gauge": np.zeros(o.GAUGE), "seeds": seeded(self.seed)}
+        return super()._fresh(schema) | {"seeds": seeded(self.seed)}
 
     def _play(self, X: Floats, y: Ints, w: Floats, events: Ints, out: Floats, known: int) -> None:
         classes = max(1, out.shape[1])

@@ -4,14 +4,25 @@ At most N rows; d features; L places of a tile (tiles_jit.py).
 """
 
 import math
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
+from thalweg.core.declared import table
 from thalweg.jit.argmax import first_greatest
 from thalweg.jit.compile import hot, inlined
 from thalweg.jit.random import Seeds, integer
-from thalweg.learners.balls.kept_jit import F_PLACE, F_SIZE, O_KNOWN, O_PREDICTED, O_ROW, take_place
-from thalweg.learners.balls.scaling_jit import LARGEST, UNSCALED, Floats, Ints, observe, scale
-from thalweg.learners.balls.tiles_jit import G_SPREAD, any_of, measure, put, raise_powers, track_spread, weigh
+from thalweg.learners.balls.kept_jit import F_PLACE, F_SIZE, O_KNOWN, O_PREDICTED, O_ROW, Head, take_place
+from thalweg.learners.balls.scaling_jit import LARGEST, UNSCALED, Floats, Ints, Spans, observe, scale
+from thalweg.learners.balls.tiles_jit import (
+    G_SPREAD,
+    LANES,
+    any_of,
+    measure,
+    put,
+    raise_powers,
+    tiles_of,
+    track_spread,
+    weigh,
+)
 
 C_FOR, C_AGAINST = 0, 1
 GAUGE = 2
@@ -20,19 +31,19 @@ GAUGE = 2
 class Kept(NamedTuple):
     """The tables; the last one follows from the schema."""
 
-    tiles: Floats
+    tiles: Annotated[Floats, table(tiles_of("N"), "d", LANES)]
     """⌈N/L⌉ × d × L: rows that were mistakes, scaled as they were when they came."""
-    sides: Ints
+    sides: Annotated[Ints, table("N", 2, least=0, most="max(classes, 1) - 1")]
     """N × 2: the class each speaks for, and the one it speaks against."""
-    voices: Floats
+    voices: Annotated[Floats, table("N", least=0)]
     """N: their weights."""
-    head: Ints
+    head: Head
     """2: rows, the place for the next (that of the oldest, if full)."""
-    gauge: Floats
+    gauge: Annotated[Floats, table(GAUGE, least=0)]
     """2: mean squared distance from rows to those kept, of how many rows."""
-    spans: Floats
+    spans: Spans
     """5 × d: see scaling_jit.py."""
-    seeds: Seeds
+    seeds: Annotated[Seeds, table(1)]
     """1: the generator."""
     nominal: Ints
     """d: 1 where values differ by 1 or not at all."""

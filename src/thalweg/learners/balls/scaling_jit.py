@@ -1,10 +1,12 @@
 """The scale of rows: by mean and deviation, or by range, of the rows so far; unit vectors; Mahalanobis' space."""
 
 import math
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
 
+from thalweg.core.declared import span, table
 from thalweg.jit.compile import hot
 from thalweg.jit.welford import welford
 
@@ -12,7 +14,12 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 S_COUNT, S_MEAN, S_SQUARES, S_LEAST, S_GREATEST, S_ROWS = 0, 1, 2, 3, 4, 5
-"""The rows of ``spans`` (5 × d), of the rows learned: count, mean, sum of squared deviations, least, greatest."""
+"""The rows of ``spans``, of the rows learned: count, mean, sum of squared deviations, least, greatest."""
+Spans = Annotated[Floats, table(S_ROWS, "d", cells={
+    (S_COUNT,): span(0), (S_SQUARES,): span(0, math.inf), (S_LEAST,): span(most=math.inf),
+    (S_GREATEST,): span(least=-math.inf),
+})]  # fmt: skip
+"""5 × d."""
 UNSCALED, ONLINE, MINMAX = 0, 1, 2
 SCALES = {None: UNSCALED, "online": ONLINE, "minmax": MINMAX}
 

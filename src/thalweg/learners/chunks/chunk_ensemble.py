@@ -1,13 +1,14 @@
 """An ensemble with a tree for each chunk of labelled rows, asked through an index of their rules."""
 
 from dataclasses import replace
-from typing import Any, Literal, Self, final
+from typing import Annotated, Any, Literal, NamedTuple, Self, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from thalweg.core import params
 from thalweg.core.classifier import Classifier, Floats, Ints
+from thalweg.core.declared import check, span, table
 from thalweg.core.fields import choice, fixed, free, number, whole
 from thalweg.core.in_use import looks
 from thalweg.core.names import parse
@@ -16,13 +17,33 @@ from thalweg.core.schema import Schema
 from thalweg.index.choose import suits
 from thalweg.index.index import Index
 from thalweg.index.rules import Rules
-from thalweg.learners.chunks.chunk_tree import ChunkTree, grow_tree, refuse_unsound, sklearn_tree
+from thalweg.learners.chunks.chunk_tree import ChunkTree, Trees, cut_trees, grow_tree, sklearn_tree
 from thalweg.learners.chunks.frozen_ensemble import FrozenEnsemble
-from thalweg.learners.chunks.target import Target, weight_of
+from thalweg.learners.chunks.target import PATIENCE, Target, weight_of
 from thalweg.pool.pool_jit import NODE
 from thalweg.registry import INDEXES
 
 _MAX_BITMAP = 67_108_864
+
+
+class Chunk(NamedTuple):
+    """The rows that wait."""
+
+    rows: Annotated[Floats, table("w", "d", missing=True)]
+    """w × d: as they came."""
+    codes: Annotated[Ints, table("w", least=0, most="classes - 1")]
+    """w: their classes."""
+    row_weights: Annotated[Floats, table("w", least=0)]
+    """w: their weights."""
+
+
+class Ensemble(NamedTuple):
+    """What is known of the trees, see Trees."""
+
+    say: Annotated[Floats, table("trees", least=0)]
+    """trees: how much each counts."""
+    head: Annotated[Ints, table(3, cells={0: span("trees", 2**53), 1: span(-1, 1), 2: span(0, PATIENCE - 1)})]
+    """3: trees trained; the class whose rules are indexed (-1: all) and how long another has waited, see Target."""
 
 
 @final
@@ -297,8 +318,10 @@ class ChunkEnsemble(Classifier):
         """
         if not self._started or self._schema is None:
             raise ValueError("the ensemble has not seen a row yet: nothing to compile")
-        kind = next(name for name, entry in INDEXES.items() if type(self._index) is entry.cls)
-        return FrozenEnsemble.of(kind, self._index, self._target, self._labels, self._schema)
+        given = self._trees, self._say, self.trained, self._schema, self._target
+        *_, index = self._indexed(*given)  # of its own: how the present one lies depends on how it came about
+        kind = next(name for name, entry in INDEXES.items() if type(index) is entry.cls)
+        return FrozenEnsemble.of(kind, index, self._target, self._labels, self._schema)
 
     # -- tables -------------------------------------------------------------------------------------------------------
 
@@ -319,42 +342,16 @@ class ChunkEnsemble(Classifier):
         }
 
     def _adopt(self, tables: State, schema: Schema, classes: int) -> None:
-        d = schema.n_features
-        rows, codes, row_weights, sizes = (tables[name] for name in ("rows", "codes", "row_weights", "sizes"))
-        shapes: dict[str, tuple[Any, tuple[int, ...]]] = {
-            "rows": (float, (d,)), "codes": (np.int64, ()), "row_weights": (float, ()), "nodes": (NODE, ()),
-            "missing": (np.int64, ()), "votes": (float, tables["votes"].shape[1:]), "support": (float, ()),
-            "sizes": (np.int64, (2,)), "say": (float, ()), "head": (np.int64, ()),
-        }  # fmt: skip
-        for name, (dtype, shape) in shapes.items():
-            if tables[name].dtype != dtype or tables[name].shape[1:] != shape:
-                raise ValueError(f"its table {name!r} has another type or shape")
-        ends = np.cumsum(sizes, axis=0)
-        last = ends[-1].tolist() if len(ends) else [0, 0]
-        fits = (
-            len(rows) == len(codes) == len(row_weights) < max(1, int(self.chunk))
-            and last == [len(tables["nodes"]), len(tables["votes"])]
-            and len(tables["missing"]) == len(tables["nodes"])
-            and len(tables["support"]) == len(tables["votes"])
-            and len(tables["say"]) == len(sizes)
-            and tables["votes"].ndim == 2
-            and tables["head"].shape == (3,)
-            and (tables["head"][1] == -1 or (tables["head"][1] in (0, 1) and tables["votes"].shape[1] == 2))
-            and int(tables["head"][0]) >= len(sizes)
-            and (self.size is None or len(sizes) <= self.size)
-            and bool((sizes > 0).all())
-            and bool((codes >= 0).all())
-        )
-        if not fits:
-            raise ValueError("its tables do not fit each other")
-        trees = []
-        for (a, b), (n, m) in zip((ends - sizes).tolist(), sizes.tolist(), strict=True):
-            tree = ChunkTree(
-                tables["nodes"][a : a + n].copy(), tables["missing"][a : a + n].copy(),
-                tables["votes"][b : b + m].copy(), tables["support"][b : b + m].copy(),
-            )  # fmt: skip
-            refuse_unsound(tree, _nominal(schema))
-            trees.append(tree)
+        sizes = check(
+            (Chunk, Trees, Ensemble), tables, d=schema.n_features, classes=classes,
+            most={"w": int(self.chunk) - 1, "K": classes} | ({} if self.size is None else {"trees": self.size}),
+        )  # fmt: skip
+        rows, codes, row_weights = tables["rows"], tables["codes"], tables["row_weights"]
+        if not _are_codes(rows, schema.ceilings[0]).all():
+            raise ValueError("its table 'rows' must hold codes of nominal values")
+        if tables["head"][1] >= 0 and sizes["K"] != 2:
+            raise ValueError("its table 'head' must hold -1 unless there are two classes")
+        trees = cut_trees(tables, _nominal(schema))
         say, (trained, *target) = tables["say"].copy(), tables["head"].tolist()
         self._target = Target(*target)
         self._kind, self._reason, self._index = self._indexed(trees, say, trained, schema, self._target)
@@ -372,6 +369,12 @@ def _leaves(trees: list[ChunkTree], classes: int) -> list[int]:
     """How many leaves of all trees vote for each class."""
     votes = np.concatenate([tree.votes.argmax(axis=1) for tree in trees])
     return np.bincount(votes, minlength=classes).tolist()  # type: ignore[no-any-return]
+
+
+def _are_codes(rows: Floats, ceilings: Ints) -> NDArray[np.bool_]:
+    """Say which values are missing, numbers, or codes below the ceiling of a nominal feature."""
+    code = (rows >= 0.0) & (rows < ceilings) & (rows == np.floor(rows))
+    return np.asarray(code | np.isnan(rows) | (ceilings < 0))
 
 
 def _nominal(schema: Schema | None) -> NDArray[np.bool_]:

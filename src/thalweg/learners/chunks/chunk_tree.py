@@ -3,14 +3,16 @@
 import warnings
 from dataclasses import dataclass, replace
 from statistics import NormalDist
-from typing import Any
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from thalweg.core.declared import span, table
+from thalweg.core.protocols import State
 from thalweg.index.rules import Floats, Ints, Rules, boxes_of_tree
 from thalweg.learners.chunks import chunk_tree_jit as jit
-from thalweg.pool.pool_jit import LEAF
+from thalweg.pool.pool_jit import LEAF, NODE
 
 _LARGEST = float(np.finfo(np.float32).max)
 
@@ -102,22 +104,59 @@ def sklearn_tree(X: Floats, y: Ints, *, w: Floats, classes: int, min_leaf: float
     return ChunkTree(rules.nodes, rules.missing, votes, rules.support[leaves])
 
 
-def refuse_unsound(tree: ChunkTree, nominal: NDArray[np.bool_]) -> None:
-    """Refuse a tree whose nodes point outside it."""
+class Trees(NamedTuple):
+    """The tables of trees, one after another; nodes and leaves are numbered from 0 in each."""
+
+    nodes: Annotated[
+        NDArray[np.void],
+        table("nodes", dtype=NODE, cells={
+            "threshold": span(), "feature": span("-1 - d", "d - 1"), "left": span(0, "nodes - 1"),
+        }),
+    ]  # fmt: skip
+    """nodes: a test and its first branch, or a leaf and its number."""
+    missing: Annotated[Ints, table("nodes", least=-1, most="nodes - 1")]
+    """nodes: the branch for missing values."""
+    votes: Annotated[Floats, table("leaves", "K", least=0)]
+    """leaves × classes: shares of the classes in each leaf."""
+    support: Annotated[Floats, table("leaves", least=0)]
+    """leaves: the weight of the rows that each was learned from."""
+    sizes: Annotated[Ints, table("trees", 2, cells={0: span(1, "nodes"), 1: span(1, "leaves")})]
+    """trees × 2: nodes and leaves of each."""
+
+
+def cut_trees(tables: State, nominal: NDArray[np.bool_]) -> list[ChunkTree]:
+    """Give the trees that tables, as they are declared, hold; refuse what are no trees."""
+    sizes = tables["sizes"]
+    ends = np.cumsum(sizes, axis=0)
+    if ends[-1:].tolist() != [[len(tables["nodes"]), len(tables["votes"])]][: len(ends)]:
+        raise ValueError("its table 'sizes' does not fit its trees")
+    trees = []
+    for (a, b), (c, d) in zip((ends - sizes).tolist(), ends.tolist(), strict=True):
+        parts = tables["nodes"][a:c], tables["missing"][a:c], tables["votes"][b:d], tables["support"][b:d]
+        tree = ChunkTree(*(part.copy() for part in parts))
+        if not _is_tree(tree, nominal):
+            raise ValueError("its trees point outside themselves")
+        trees.append(tree)
+    return trees
+
+
+def _is_tree(tree: ChunkTree, nominal: NDArray[np.bool_]) -> bool:
+    """Is each node but the first a branch of one node before it, each leaf there once, each test of a known feature?"""
     feature, left = tree.nodes["feature"].astype(np.int64), tree.nodes["left"].astype(np.int64)
-    n, here = len(feature), np.arange(len(feature))
-    leaf, text = feature == LEAF, feature < LEAF
+    threshold, n = tree.nodes["threshold"], len(feature)
+    inner, text = feature != LEAF, feature < LEAF
     which = np.where(text, -2 - feature, feature)
-    branches = np.where(text & (tree.nodes["threshold"] < 0.0), -tree.nodes["threshold"], 2.0)
-    inner = ~leaf
-    sound = (
-        np.array_equal(np.sort(left[leaf]), np.arange(len(tree.votes)))
-        and bool((which[inner] < len(nominal)).all())
-        and bool((nominal[which[inner]] >= text[inner]).all())
-        and bool((left[inner] > here[inner]).all())
-        and bool((left[inner] + branches[inner] <= n).all())
-        and bool(((tree.missing >= left) & (tree.missing < left + branches))[inner].all())
-        and bool(np.isfinite(tree.votes).all() and (tree.votes >= 0.0).all() and (tree.votes.sum(axis=1) > 0.0).all())
+    branches = np.where(text, np.clip(-threshold, 0, n), 2.0)
+    whole = branches == np.floor(branches)
+    first, count = left[inner], branches[inner].astype(np.int64)
+    if not whole[inner].all() or count.sum() != n - 1 or (count < 1).any():
+        return False
+    below = np.repeat(first - np.cumsum(count) + count, count) + np.arange(n - 1)
+    return bool(
+        np.array_equal(np.sort(below), np.arange(1, n))
+        and (first > np.flatnonzero(inner)).all()
+        and np.array_equal(np.sort(left[~inner]), np.arange(len(tree.votes)))
+        and (nominal[which[inner]] >= text[inner]).all()
+        and ((tree.missing[inner] >= first) & (tree.missing[inner] < first + count)).all()
+        and (tree.votes.sum(axis=1) > 0.0).all()
     )
-    if not sound:
-        raise ValueError("its trees point outside themselves")

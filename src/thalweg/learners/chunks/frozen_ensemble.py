@@ -1,4 +1,4 @@
-"""An ensemble of trees by chunks as it is at one moment: a copy of its index, which learns no more."""
+"""An ensemble of trees by chunks as it is at one moment: an index of its own, which learns no more."""
 
 from collections.abc import Mapping
 from typing import Any, final
@@ -20,7 +20,7 @@ from thalweg.registry import INDEXES
 
 @final
 class FrozenEnsemble(Frozen):
-    """What the ``compile`` of a ``ChunkEnsemble`` gives: a copy of its index, the same probabilities bit for bit.
+    """What the ``compile`` of a ``ChunkEnsemble`` gives: an index of its trees, the same probabilities bit for bit.
 
     Examples
     --------
@@ -44,7 +44,7 @@ class FrozenEnsemble(Frozen):
 
     @classmethod
     def of(cls, kind: str, index: Index, target: Target, labels: Labels, schema: Schema) -> "FrozenEnsemble":
-        """Copy an index.
+        """Answer through an index, which belongs to the predictor from now on.
 
         Parameters
         ----------
@@ -52,9 +52,7 @@ class FrozenEnsemble(Frozen):
             The class whose rules it holds.
         """
         self = cls(kind=kind)
-        copied = type(index)(**index.get_params())
-        copied.restore(index.tables())
-        self._take(copied, target)
+        self._take(index, target)
         self._labels, self._schema = labels.copy(), schema
         return self
 

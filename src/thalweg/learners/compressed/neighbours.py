@@ -10,10 +10,9 @@ from thalweg.core.fields import again, flag, number, whole
 from thalweg.core.inside import made_like
 from thalweg.core.protocols import State
 from thalweg.core.schema import Schema
-from thalweg.core.tables import prefixed, sound, under
+from thalweg.core.tables import prefixed, under
 from thalweg.learners.compressed.projected import Compressed, RandomProjection, Size
 from thalweg.learners.compressed.raw_rows import DenseRows, RawRows, SparseRows
-from thalweg.learners.windows import window_jit as o
 from thalweg.learners.windows.bagged import MOST, BaggedKNN
 from thalweg.learners.windows.knn import WindowKNN
 from thalweg.learners.windows.neighbours import Bagging, Neighbours
@@ -182,12 +181,13 @@ class PCAKNN(Neighbours, Size, Compressed):
 
     def _adopt(self, tables: State, schema: Schema, classes: int) -> None:
         raw: RawRows | None = None
+        projection, inner, watch = self._parts(tables, schema, classes)
         if self.reproject_every is not None:
-            given, head = under("raw", tables), sound(tables, "learner.head", (o.W_CELLS,), np.int64, least=0)
+            assert isinstance(inner.learner, WindowKNN)
+            given = under("raw", tables)
             raw = (SparseRows if "starts" in given else DenseRows)(self.window, schema.n_features)
-            raw.restore(given, int(head[o.W_SIZE]))
-        super()._adopt(tables, schema, classes)
-        self._raw = raw
+            raw.restore(given, inner.learner.n_rows)
+        self._projection, self._inner, self._watch, self._raw = projection, inner, watch, raw
 
 
 @final

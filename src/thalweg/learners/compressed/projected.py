@@ -1,16 +1,17 @@
 """A learner that sees records through a projection."""
 
 from abc import abstractmethod
-from typing import Any, final
+from typing import Annotated, Any, final
 
 import numpy as np
 
 from thalweg.core.classifier import Classifier, Floats, Ints
+from thalweg.core.declared import check, fresh, table
 from thalweg.core.fields import REQUIRED, Parametrised, free, number, whole
 from thalweg.core.inside import Inner, check_inner
 from thalweg.core.protocols import State
 from thalweg.core.schema import Schema
-from thalweg.core.tables import prefixed, refuse_misfits, sound, under
+from thalweg.core.tables import prefixed, under
 from thalweg.projections.by_name import make_projection
 from thalweg.projections.pca import PCAProjection
 from thalweg.projections.projection import Distortion, Projection, one_row, summed_up
@@ -19,6 +20,19 @@ EVERY = 8
 """Of so many learned rows the distance of one from the row before it is measured, to see what the projection does."""
 WINDOW = 1000
 """So many such distances are kept, the last ones."""
+
+
+class Watch:
+    """What is seen of the distortion."""
+
+    gaps: Annotated[Floats, table(2, WINDOW, loose=True)]
+    """2 × 1000: the last distances, before and after."""
+    count: Annotated[Ints, table(1, least=0, most=2**53)]
+    """1: rows learned."""
+    last: Annotated[Floats, table("d", loose=True)]
+    """d: the last row."""
+    last_y: Annotated[Floats, table("p", loose=True)]
+    """p: the same after the projection."""
 
 
 class Compressed(Classifier):
@@ -92,7 +106,11 @@ class Compressed(Classifier):
         projection = self._make_projection()
         projection.begin(schema)
         inner = Inner(self._make_learner(), Schema.numeric(projection.dimension))
-        self._projection, self._inner, self._watch = projection, inner, _new_watch(schema, projection)
+        self._projection, self._inner, self._watch = (
+            projection,
+            inner,
+            fresh(Watch, d=schema.n_features, p=projection.dimension),
+        )
 
     def _play(self, X: Any, y: Ints, w: Floats, events: Ints, out: Floats, known: int) -> None:
         inner, projection = self._inner, self._projection
@@ -147,14 +165,16 @@ class Compressed(Classifier):
         return own | self._inner.tables("learner")
 
     def _adopt(self, tables: State, schema: Schema, classes: int) -> None:
+        self._projection, self._inner, self._watch = self._parts(tables, schema, classes)
+
+    def _parts(self, tables: State, schema: Schema, classes: int) -> tuple[Projection, Inner[Classifier], State]:
+        """Make projection, learner and what watches them from tables, or refuse these."""
         projection = self._make_projection()
         projection.adopt(under("projection", tables), schema)
         inner = Inner.adopt(self._make_learner(), "learner", tables, Schema.numeric(projection.dimension), classes)
-        watch = prefixed("watch", _new_watch(schema, projection))
-        refuse_misfits(tables, watch)
-        sound(tables, "watch.count", (1,), np.int64, least=0)
-        self._projection, self._inner = projection, inner
-        self._watch = under("watch", {name: tables[name] for name in watch})
+        watch = under("watch", tables)
+        check(Watch, watch, d=schema.n_features, p=projection.dimension)
+        return projection, inner, watch
 
 
 class Size(Parametrised):
@@ -226,11 +246,3 @@ class Projected(Compressed):
 
     def _make_learner(self) -> Classifier:
         return self.learner.fresh()
-
-
-def _new_watch(schema: Schema, projection: Projection) -> State:
-    """Make the tables of the distortion: the last pairs, before and after; the last row, before and after."""
-    return {
-        "gaps": np.zeros((2, WINDOW)), "count": np.zeros(1, dtype=np.int64), "last": np.zeros(schema.n_features),
-        "last_y": np.zeros(projection.dimension),
-    }  # fmt: skip

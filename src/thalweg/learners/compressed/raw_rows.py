@@ -1,17 +1,37 @@
 """The rows of a window as they came, slot by slot, so that they can be projected once more."""
 
 from abc import ABC, abstractmethod
-from typing import final
+from typing import Annotated, NamedTuple, final
 
 import numpy as np
 
 from thalweg.core.classifier import Floats, Ints
+from thalweg.core.declared import check, table
 from thalweg.core.door import Rows
 from thalweg.core.protocols import State
-from thalweg.core.tables import refuse_misfits
 from thalweg.core.waiting import WaitingSparse
+from thalweg.learners.windows.sparse_window import refuse_disorder
 
 _LEAST_ROOM = 64  # rows
+
+
+class Dense(NamedTuple):
+    """The rows in one table."""
+
+    rows: Annotated[Floats, table("room", "d", missing=True)]
+
+
+class Sparse(NamedTuple):
+    """The rows by the values that are not 0."""
+
+    columns: Annotated[Ints, table("E", least=0, most="d - 1")]
+    """E: their features, row after row."""
+    values: Annotated[Floats, table("E", missing=True)]
+    """E: their values."""
+    starts: Annotated[Ints, table("n + 1", least=0, most="E")]
+    """n + 1: row s lies from starts[s] to starts[s + 1]."""
+    widths: Annotated[Ints, table("n", least=1, most="d")]
+    """n: how many features there were when the row came."""
 
 
 class RawRows(ABC):
@@ -89,11 +109,9 @@ class DenseRows(RawRows):
 
     def restore(self, tables: State, n: int) -> None:
         """Continue from what ``tables`` of n rows gave."""
-        self.n, rows = n, tables["rows"]
-        refuse_misfits({"raw.rows": rows}, {"raw.rows": np.zeros((self._room(), self.d))})
-        if np.isinf(rows).any():
-            raise ValueError("its table 'raw.rows' holds what no window could")
-        self._rows = rows
+        self.n = n
+        check(Dense, tables, room=self._room(), d=self.d)
+        self._rows = tables["rows"]
 
 
 @final
@@ -131,20 +149,10 @@ class SparseRows(RawRows):
         """Continue from what ``tables`` of n rows gave."""
         from scipy.sparse import csr_array
 
+        check(Sparse, tables, n=n, d=self.d)
         starts, columns, values, widths = (tables[name] for name in ("starts", "columns", "values", "widths"))
-        for name, length in {"starts": n + 1, "columns": len(values), "values": len(columns), "widths": n}.items():
-            like = np.float64 if name == "values" else np.int64
-            if tables[name].shape != (length,) or tables[name].dtype != like:
-                raise ValueError(f"its table 'raw.{name}' has another type or shape")
-        if starts[0] != 0 or starts[-1] != len(columns) or (np.diff(starts) < 0).any():
-            raise ValueError("its table 'raw.starts' holds what no window could")
-        if ((widths < 1) | (widths > self.d)).any():
-            raise ValueError("its table 'raw.widths' holds what no window could")
-        row = np.repeat(np.arange(n), np.diff(starts))
-        follows = (np.diff(columns) > 0) | (np.diff(row) > 0)
-        if ((columns < 0) | (columns >= widths[row])).any() or not follows.all():
-            raise ValueError("its table 'raw.columns' holds what no window could")
-        if (np.isinf(values) | (values == 0.0)).any():
-            raise ValueError("its table 'raw.values' holds what no window could")
+        refuse_disorder(starts, columns)
+        if (columns >= np.repeat(widths, np.diff(starts))).any():
+            raise ValueError("its table 'columns' must hold features that there were when the row came")
         self._cells.put(np.arange(n), csr_array((values, columns, starts), shape=(n, self.d)))
         self._widths, self.n = widths, n

@@ -2,30 +2,17 @@
 
 L hidden layers of u units, d columns of input, C classes. Depth 0 is the input, depth l the layer l.
 
-| table  | shape         | dtype   | meaning                                                                          |
-| inputs | d × u         | float64 | W of layer 1, a row for each column of input                                     |
-| hidden | (L-1) × u × u | float64 | W of layer l at l - 2, a row for each unit below                                 |
-| bias   | L × u         | float64 | b of layer l at l - 1                                                            |
-| first  | C × d         | float64 | Θ of the classifier at depth 0                                                   |
-| theta  | L × C × u     | float64 | Θ of the classifier at depth l at l - 1                                          |
-| shift  | (L+1) × C     | float64 | c, the constants of the classifiers                                              |
-| alpha  | L + 1         | float64 | α, the weights of the depths; 0 at depth 0 where it has no classifier            |
-| stats  | d × 3         | float64 | number: values learned, mean, sum of squared deviations; nominal value: count    |
-| layout | features × 2  | int64   | first column of a feature, and its number of values (-1: a number, one column)   |
-| head   | 6             | int64   | classes, rows learned, steps since the weights were drawn, drifts, recoveries,   |
-|        |               |         | rows since the drift that raised the rate                                        |
-| dice   | 1             | uint64  | what all weights are drawn from                                                  |
-
 A row of weights is drawn from ``dice`` and its own number (feature and value, unit, class), not from the draws before
 it: so it does not matter when a value or a class is met. A nominal value counts as unseen until it has been learned.
 """
 
 import math
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from thalweg.core.declared import span, table
 from thalweg.jit.compile import called, hot, inlined
 from thalweg.jit.random import Seeds, bits, uniform
 
@@ -57,19 +44,34 @@ _SPREAD_KEYS = np.uint64(0xD1342543DE82EF95)
 
 
 class Net(NamedTuple):
-    """The tables in one bundle, as the compiled functions hand them on."""
+    """The state."""
 
-    inputs: Floats
-    hidden: Floats
-    bias: Floats
-    first: Floats
-    theta: Floats
-    shift: Floats
-    alpha: Floats
-    stats: Floats
-    layout: Ints
-    head: Ints
-    dice: Seeds
+    inputs: Annotated[Floats, table("D", "u")]
+    """d × u: W of layer 1, a row for each column of input."""
+    hidden: Annotated[Floats, table("L - 1", "u", "u")]
+    """(L-1) × u × u: W of layer l at l - 2, a row for each unit below."""
+    bias: Annotated[Floats, table("L", "u")]
+    """L × u: b of layer l at l - 1."""
+    first: Annotated[Floats, table("C", "D")]
+    """C × d: Θ of the classifier at depth 0."""
+    theta: Annotated[Floats, table("L", "C", "u")]
+    """L × C × u: Θ of the classifier at depth l at l - 1."""
+    shift: Annotated[Floats, table("L + 1", "C")]
+    """(L+1) × C: c, the constants of the classifiers."""
+    alpha: Annotated[Floats, table("L + 1", least=0)]
+    """L + 1: α, the weights of the depths; 0 at depth 0 where it has no classifier."""
+    stats: Annotated[Floats, table("D", S_COLUMNS, cells={S_COUNT: span(0), S_SQUARES: span(0)})]
+    """d × 3: number: values learned, mean, sum of squared deviations; nominal value: count."""
+    layout: Annotated[Ints, table("features", 2, cells={L_START: span(0, "D - 1"), L_WIDTH: span(-1, MOST_VALUES)})]
+    """features × 2: first column of a feature, and its number of values (-1: a number, one column)."""
+    head: Annotated[Ints, table(H_CELLS, least=0, most=2**53, cells={
+        H_CLASSES: span(0, "min(C, classes)", name="there"), H_LEARNED: span(0, f"there * {2**53}"),
+        H_RECOVERIES: span(0, MOST_RECOVERIES), H_SINCE: span(0, BOOSTED_ROWS),
+    })]  # fmt: skip
+    """6: classes, rows learned (none without a class), steps since the weights were drawn, drifts, recoveries, rows
+    since the drift that raised the rate."""
+    dice: Annotated[Seeds, table(1)]
+    """1: what all weights are drawn from."""
 
 
 class Work(NamedTuple):

@@ -2,16 +2,16 @@
 
 from collections.abc import Callable
 from operator import itemgetter
-from typing import Literal, final
+from typing import Annotated, Literal, NamedTuple, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from thalweg.core.classifier import Classifier, Floats, Ints
+from thalweg.core.declared import check, table
 from thalweg.core.fields import choice, flag, free, number, whole
 from thalweg.core.protocols import State
 from thalweg.core.schema import Schema
-from thalweg.core.tables import refuse_misfits
 from thalweg.detectors.by_name import make_detector
 from thalweg.detectors.detector import Detector
 from thalweg.jit.compile import plain
@@ -24,6 +24,17 @@ ANSWERS = {"hedge": jit.HEDGE, "reset": jit.RESET, "none": jit.ONLY_COUNT}
 _NETWORK = (*jit.Net._fields, "drift")
 _net_of: Callable[[State], jit.Net] = itemgetter(*jit.Net._fields)
 """The tables of the network as a plain tuple, as ``play`` takes them."""
+
+
+class RateError(FloatingPointError, ValueError):
+    """Steps are far too large, however often the rate is halved."""
+
+
+class Drift(NamedTuple):
+    """What watches the errors."""
+
+    drift: Annotated[Floats, table(1, "columns", loose=True)]
+    """1 × …: a detector; one column where there is none."""
 
 
 @final
@@ -136,7 +147,7 @@ class OnlineDeepLearning(Classifier):
             out, known,
         )  # fmt: skip
         if done < len(events):
-            raise FloatingPointError(
+            raise RateError(
                 f"rate must be smaller for these rows: steps are far too large even after halving it "
                 f"{jit.MOST_RECOVERIES} times, got {self.rate}"
             )
@@ -149,7 +160,11 @@ class OnlineDeepLearning(Classifier):
 
     def _adopt(self, tables: State, schema: Schema, classes: int) -> None:
         net = {name: tables[name] for name in _NETWORK}
-        self._check(net, schema)
+        check(
+            (jit.Net, Drift), net, most={"C": classes}, L=int(self.layers), u=int(self.units),
+            features=schema.n_features, classes=classes,
+        )  # fmt: skip
+        self._refuse_misfits(net, schema)
         self._take(net)
 
     # -- inside -------------------------------------------------------------------------------------------------------
@@ -217,33 +232,17 @@ class OnlineDeepLearning(Classifier):
         jit.draw_network(net["inputs"], net["hidden"], layout, old["layout"], net["dice"], _seed())
         self._net = net
 
-    def _check(self, net: State, schema: Schema) -> None:
-        """Refuse tables that no network with these parameters could have."""
-        layout, head = net["layout"], net["head"]
-        if layout.dtype != np.int64 or layout.shape != (schema.n_features, 2):
-            raise ValueError("its table 'layout' has another type or shape")
-        if (
-            head.dtype != np.int64
-            or head.shape != (jit.H_CELLS,)
-            or not 0 <= head[jit.H_CLASSES] <= net["first"].shape[0]
-        ):
-            raise ValueError("its table 'head' has another type or shape, or holds what no network could")
+    def _refuse_misfits(self, net: State, schema: Schema) -> None:
+        """Refuse tables that do not fit each other, the schema or the parameters."""
+        layout, alpha, shut = net["layout"], net["alpha"], 0 if self.input_classifier else 1
         widths = layout[:, jit.L_WIDTH]
         least = _lay_out(schema, np.zeros((0, 2), dtype=np.int64))[:, jit.L_WIDTH]
-        valid = ((widths == -1) == (least == -1)) & (widths >= least) & (widths <= jit.MOST_VALUES)
-        if not valid.all() or not np.array_equal(layout, _with_starts(layout.copy())):
+        valid = ((widths == -1) == (least == -1)) & (widths >= least)
+        fits = np.array_equal(layout, _with_starts(layout.copy())) and _width(layout) == len(net["inputs"])
+        if not valid.all() or not fits:
             raise ValueError("its table 'layout' does not fit its schema")
-        refuse_misfits(net, self._blank(layout, net["first"].shape[0]))
-        for name, table in net.items():
-            if not np.isfinite(table).all():
-                raise ValueError(f"its table {name!r} holds what no network could")
-        alpha, stats, shut = net["alpha"], net["stats"], 0 if self.input_classifier else 1
-        if (alpha < 0.0).any() or abs(alpha.sum() - 1.0) > 1e-9 or alpha[:shut].any():
-            raise ValueError("its table 'alpha' holds what no network could")
-        if (stats[:, [jit.S_COUNT, jit.S_SQUARES]] < 0.0).any():
-            raise ValueError("its table 'stats' holds what no network could")
-        if (head < 0).any() or head[jit.H_RECOVERIES] > jit.MOST_RECOVERIES or head[jit.H_SINCE] > jit.BOOSTED_ROWS:
-            raise ValueError("its table 'head' holds what no network could")
+        if abs(alpha.sum() - 1.0) > 1e-9 or alpha[:shut].any():
+            raise ValueError("its table 'alpha' must sum to 1")
         detector = make_detector("drift", self.drift)
         if detector is not None and not detector.fits(net["drift"]):
             raise ValueError(f"its table 'drift' holds what no {type(detector).__name__} could")

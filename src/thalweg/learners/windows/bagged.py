@@ -5,6 +5,7 @@ from typing import final
 import numpy as np
 
 from thalweg.core.classifier import Classifier, Floats, Ints
+from thalweg.core.declared import check
 from thalweg.core.fields import whole
 from thalweg.core.protocols import State
 from thalweg.core.schema import Schema
@@ -93,8 +94,6 @@ class BaggedKNN(Bagging, Neighbours, Classifier):
 
     def _adopt(self, tables: State, schema: Schema, classes: int) -> None:
         window, size, detector = DenseWindow(self, schema), int(self.size), make_detector("drift", self.drift)
-        window.restore(tables)
-        held, members = tables["held"], replaced.adopt_members(tables, size, detector)
-        if held.shape != (window.room,) or held.dtype != np.uint64 or (held >> np.uint64(size - 1) > 1).any():
-            raise ValueError("its table 'held' holds what no ensemble could")
-        self._take(window, {"held": held, **members})
+        window.restore(tables, classes)
+        check(jit.Bag, tables, room=window.room, everyone=2**size - 1)
+        self._take(window, {"held": tables["held"], **replaced.adopt_members(tables, size, detector)})

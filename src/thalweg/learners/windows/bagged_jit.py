@@ -1,22 +1,15 @@
 """Bagged nearest neighbours that share one window: see window_jit.py for its tables, and knn_jit.py for its groups.
 
 S members. A row lies in the window once, and is measured once for all.
-
-| table     | shape | dtype   | meaning                                                              |
-| held      | T B   | uint64  | bit i: member i has the row in this slot                             |
-| dice      | S     | uint64  | the members' generators                                              |
-| detectors | S × … | float64 | what watches their errors; no rows where nobody is replaced          |
-| counts    | S     | int64   | how often each was replaced                                          |
-| learned   | 1     | int64   | rows learned                                                         |
-| replaced  | S × … | int64   | rows learned at the latest replacements, a ring: see replaced.py     |
 """
 
 import math
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from thalweg.core.declared import table
 from thalweg.detectors.any_jit import feed, forget, mean_error
 from thalweg.jit.argmax import first_greatest
 from thalweg.jit.compile import called, hot, inlined
@@ -55,9 +48,10 @@ _ONE = np.uint64(1)
 
 
 class Bag(NamedTuple):
-    """The tables of the members, and room to let them vote."""
+    """Who has which rows, the tables of the members (see replaced.py), and room to let them vote."""
 
-    held: Bits
+    held: Annotated[Bits, table("room", most="everyone")]
+    """T B: bit i: member i has the row in this slot."""
     dice: Bits
     detectors: Floats
     rules: Floats

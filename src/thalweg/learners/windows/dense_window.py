@@ -5,10 +5,10 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from thalweg.core.declared import check, declared
 from thalweg.core.door import Rows
 from thalweg.core.protocols import State
 from thalweg.core.schema import Schema
-from thalweg.core.tables import refuse_misfits
 from thalweg.jit.compile import plain
 from thalweg.learners.windows import window_jit as jit
 from thalweg.learners.windows.knn_jit import play
@@ -21,7 +21,7 @@ Ints = NDArray[np.int64]
 METRICS = {"euclidean": jit.EUCLIDEAN, "manhattan": jit.MANHATTAN, "hamming": jit.HAMMING, "cosine": jit.COSINE}
 SCALES = {None: jit.UNSCALED, "window": jit.BY_WINDOW, "online": jit.ONLINE}
 LARGEST_SINGLE = float(np.finfo(np.float32).max)
-_TABLES = jit.Window._fields[:-1]  # which features are nominal follows from the schema
+_TABLES = tuple(declared(jit.Window))
 _AT_ONCE = 8  # queries that are measured in one pass over the window
 _TILE = 512  # rows of a tile, at most
 _WIDE = 128  # features from which on the sieve pays ...
@@ -48,7 +48,7 @@ class DenseWindow:
         """Make a window that has seen nothing, with room for n rows."""
         self.rules, self.precision, self.window = make_rules(asked), asked.precision, int(asked.window)
         self._k, self._metric, self._scale = int(asked.k), asked.metric, asked.scale
-        self.arrays = self._blank(schema.n_features, n, schema.nominal)
+        self.arrays = self._blank(schema.n_features, self._tiles(n), schema.nominal)
 
     @property
     def n_rows(self) -> int:
@@ -125,30 +125,41 @@ class DenseWindow:
 
     # -- growing ------------------------------------------------------------------------------------------------------
 
-    def _blank(self, d: int, n: int, nominal: Ints) -> jit.Window:
-        """Make tables with room for n rows: four tiles or the next power of two, at most a full window."""
-        tiles = -(-self.window // _TILE)
-        lanes = -(-self.window // (8 * tiles)) * 8
-        room = min(tiles, max(4, 1 << (-(-n // lanes) - 1).bit_length()))
+    @property
+    def _most_tiles(self) -> int:
+        return -(-self.window // _TILE)
+
+    @property
+    def _lanes(self) -> int:
+        """Rows of a tile."""
+        return -(-self.window // (8 * self._most_tiles)) * 8
+
+    def _tiles(self, n: int) -> int:
+        """Give the tiles for n rows: four or the next power of two, at most a full window."""
+        return min(self._most_tiles, max(4, 1 << (-(-n // self._lanes) - 1).bit_length()))
+
+    def _blank(self, d: int, tiles: int, nominal: Ints) -> jit.Window:
+        """Make empty tables."""
+        lanes = self._lanes
         spans = np.zeros((d, jit.S_COLUMNS))
         spans[:, jit.S_LEAST], spans[:, jit.S_GREATEST] = np.inf, -np.inf
         return jit.Window(
-            ring=np.zeros((room, d, lanes), dtype=self.precision), codes=np.zeros(room * lanes, dtype=np.int64),
-            voices=np.zeros(room * lanes), spans=spans, head=np.zeros(jit.W_CELLS, dtype=np.int64), nominal=nominal,
+            ring=np.zeros((tiles, d, lanes), dtype=self.precision), codes=np.zeros(tiles * lanes, dtype=np.int64),
+            voices=np.zeros(tiles * lanes), spans=spans, head=np.zeros(jit.W_CELLS, dtype=np.int64), nominal=nominal,
         )  # fmt: skip
 
     def make_room(self, n: int) -> None:
         """Make room for n rows, or a full window."""
         t, n, had = self.arrays, min(n, self.window), self.room
         if n > had:
-            new = self._blank(len(t.spans), n, t.nominal)
+            new = self._blank(len(t.spans), self._tiles(n), t.nominal)
             new.ring[: len(t.ring)], new.codes[:had], new.voices[:had] = t.ring, t.codes, t.voices
             self.arrays = new._replace(spans=t.spans, head=t.head)
 
     def extend(self, schema: Schema) -> None:
         """Take features that join; the rows of before lack them."""
         old, n, had = self.arrays, self.n_rows, len(self.arrays.spans)
-        new = self._blank(schema.n_features, n, schema.nominal)
+        new = self._blank(schema.n_features, len(old.ring), schema.nominal)
         new.ring[:, :had], new.spans[:had] = old.ring, old.spans
         for t, tile in enumerate(new.ring):
             tile[had:, : max(n - t * tile.shape[1], 0)] = np.nan
@@ -184,24 +195,18 @@ class DenseWindow:
         tile, lane = divmod(slot, self.arrays.ring.shape[2])
         return np.asarray(self.arrays.ring[tile, :, lane], dtype=np.float64)
 
-    def restore(self, tables: State) -> None:
+    def restore(self, tables: State, classes: int) -> None:
         """Continue from what ``tables`` gave; refuse what no window with these rules could have."""
         window = jit.Window(**{name: tables[name] for name in _TABLES}, nominal=self.arrays.nominal)
-        head, d = window.head, len(window.nominal)
-        if head.dtype != np.int64 or head.shape != (jit.W_CELLS,):
-            raise ValueError("its table 'head' has another type or shape")
-        n, following, most = int(head[jit.W_SIZE]), int(head[jit.W_NEXT]), self.window
-        if not 0 <= n <= most or not (following == n % most or n == most > following >= 0):
-            raise ValueError("its table 'head' holds what no window could")
-        refuse_misfits(tables, dict(zip(_TABLES, self._blank(d, n, window.nominal), strict=False)))
-        voices, rows = window.voices[:n], window.ring.transpose(0, 2, 1).reshape(-1, d)[:n]
-        if (window.codes[:n] < 0).any():
-            raise ValueError("its table 'codes' holds what no window could")
-        if not ((voices > 0.0) & (voices < np.inf)).all():
-            raise ValueError("its table 'voices' holds what no window could")
-        if np.isinf(rows).any():
-            raise ValueError("its table 'ring' holds what no window could")
-        if not self._spans_fit(window.spans, rows.astype(np.float64), window.nominal == 0):
+        if window.ring.dtype != self.precision:
+            raise ValueError("its table 'ring' has another type or shape")
+        ring, d = window.ring.astype(np.float64, copy=False), len(window.nominal)
+        sizes = check(
+            jit.Window, tables | {"ring": ring}, most={"T": self._most_tiles}, d=d, B=self._lanes, window=self.window,
+            classes=classes,
+        )  # fmt: skip
+        rows = ring.transpose(0, 2, 1).reshape(-1, d)[: sizes["n"]]
+        if not self._spans_fit(window.spans, rows, window.nominal == 0):
             raise ValueError("its table 'spans' does not fit its rows")
         self.arrays = window
 

@@ -161,9 +161,9 @@ class WindowKNN(Neighbours, Classifier):
         dense, sparse = DenseWindow(self, schema), None
         if "starts" in tables:
             sparse = SparseWindow(schema.n_features, dense.rules)
-            sparse.restore(tables)
+            sparse.restore(tables, classes)
         else:
-            dense.restore(tables)
+            dense.restore(tables, classes)
         self._dense, self._sparse = dense, sparse
 
     # -- inside -------------------------------------------------------------------------------------------------------

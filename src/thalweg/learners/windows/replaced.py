@@ -1,19 +1,34 @@
 """The members of an ensemble of windows: what each draws from, how its detector stands, when it was replaced."""
 
-from typing import Any
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from thalweg.core.declared import check, span, table
 from thalweg.core.protocols import State
-from thalweg.core.tables import refuse_misfits, sound
 from thalweg.detectors.detector import Detector
-from thalweg.jit.random import seeded
+from thalweg.jit.random import Seeds, seeded
 
 Ints = NDArray[np.int64]
 
 KEPT = 18
 """Times that are kept of each member, the latest."""
+
+
+class Members(NamedTuple):
+    """The tables of S members."""
+
+    dice: Annotated[Seeds, table("S")]
+    """S: their generators."""
+    detectors: Annotated[NDArray[np.float64], table("watched", "columns", loose=True)]
+    """S × …: what watches their errors; no rows where nobody is replaced."""
+    counts: Annotated[Ints, table("S", least=0, most=2**53)]
+    """S: how often each was replaced."""
+    learned: Annotated[Ints, table(1, cells={0: span(0, 2**53, name="rows")})]
+    """1: rows learned."""
+    replaced: Annotated[Ints, table("S", KEPT, least=-1, most="rows")]
+    """S × 18: rows learned at the latest replacements, a ring; -1: not used yet, or not known."""
 
 
 def new_members(size: int, seed: int, detector: Detector | None) -> State:
@@ -30,12 +45,9 @@ def adopt_members(tables: State, size: int, detector: Detector | None) -> State:
     Files of earlier versions have no times: they are not known.
     """
     own = new_members(size, 0, detector)
-    known = {"replaced", "learned"} <= tables.keys()
+    (watched, columns), known = own["detectors"].shape, {"replaced", "learned"} <= tables.keys()
     own |= {name: tables[name] for name in own if known or name not in ("replaced", "learned")}
-    refuse_misfits(own, new_members(size, 0, detector))
-    sound(own, "counts", (size,), np.int64, least=0)
-    learned = int(sound(own, "learned", (1,), np.int64, least=0)[0])
-    sound(own, "replaced", (size, KEPT), np.int64, least=-1, below=learned + 1)
+    check(Members, own, S=size, watched=watched, columns=columns)
     if detector is not None and not detector.fits(own["detectors"]):
         raise ValueError("its table 'detectors' holds what no ensemble could")
     return own

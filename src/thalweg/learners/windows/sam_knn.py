@@ -5,18 +5,17 @@ from typing import Literal, final
 import numpy as np
 
 from thalweg.core.classifier import Classifier, Floats, Ints
+from thalweg.core.declared import check, declared
 from thalweg.core.fields import Parametrised, choice, flag, number, whole
 from thalweg.core.protocols import State
 from thalweg.core.schema import Schema
-from thalweg.core.tables import refuse_misfits
 from thalweg.jit.compile import plain
 from thalweg.jit.random import seeded
 from thalweg.learners.windows import sam_memory_jit as jit
 from thalweg.learners.windows.sam_knn_jit import play
 
-_TABLES = jit.Memory._fields[:-1]  # which features are nominal follows from the schema
+_TABLES = tuple(declared(jit.Memory))
 _WHO: tuple[Literal["short", "long", "both"], ...] = ("short", "long", "both")
-_MOST_CLASSES = 1_000_000
 _COLUMNS = 2048  # of the tables to begin with
 
 
@@ -141,7 +140,11 @@ class SamKNN(Memories, Classifier):
 
     def _adopt(self, tables: State, schema: Schema, classes: int) -> None:
         memory = jit.Memory(**{name: tables[name] for name in _TABLES}, nominal=schema.nominal)
-        self._check(memory)
+        check(
+            jit.Memory, tables, least={"C": min(_COLUMNS, self._full)}, most={"C": self._full}, d=schema.n_features,
+            J=int(jit.candidates(self.window, self._make_rules())), window=self.window, classes=classes,
+        )  # fmt: skip
+        self._refuse_misfits(memory)
         self._take(memory)
 
     # -- inside -------------------------------------------------------------------------------------------------------
@@ -203,27 +206,12 @@ class SamKNN(Memories, Classifier):
             self._room = search, clusters
         return search, clusters
 
-    def _check(self, memory: jit.Memory) -> None:
-        """Refuse tables that no memory with these parameters could have."""
-        columns = memory.codes.size
-        refuse_misfits(memory._asdict(), self._blank(columns, memory.nominal)._asdict())
-        head, codes, marks = memory.head, memory.codes, memory.marks
+    def _refuse_misfits(self, memory: jit.Memory) -> None:
+        """Refuse tables that do not fit each other."""
+        head, marks = memory.head, memory.marks
         long, start, size, number, tracked = head[: jit.M_RIGHT].tolist()
-        inside = min(_COLUMNS, self._full) <= columns <= self._full and 0 <= long <= start <= start + size <= columns
-        if not inside or size < 0 or long + size > self.window or number < 0:
-            raise ValueError("its table 'head' holds what no memory could")
-        used = np.r_[0:long, start : start + size]
-        if not np.isfinite(memory.rows[:, used]).all():
-            raise ValueError("its table 'rows' holds what no memory could")
-        if ((codes[used] < 0) | (codes[used] > _MOST_CLASSES)).any():
-            raise ValueError("its table 'codes' holds what no memory could")
-        spans = memory.spans
-        if not (
-            np.isfinite(spans).all()
-            and (spans[:, [jit.D_COUNT, jit.D_SQUARES]] >= 0.0).all()
-            and (spans[:, jit.D_BY] > 0.0).all()
-        ):
-            raise ValueError("its table 'spans' holds what no memory could")
+        if not np.isfinite(memory.rows[:, :long]).all() or not np.isfinite(memory.rows[:, start : start + size]).all():
+            raise ValueError("its table 'rows' must hold finite numbers")
         bits = marks[start : start + size, None] >> np.arange(3 + tracked) & 1
         if not np.array_equal(bits[:, :3].sum(axis=0), head[jit.M_RIGHT :]):
             raise ValueError("its table 'marks' does not fit the head")

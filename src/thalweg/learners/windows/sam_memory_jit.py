@@ -3,26 +3,15 @@
 The long-term memory takes the first L columns, in no order; then come free ones; from START on the short-term memory,
 oldest first. Rows pass from the one to the other by a move to the left, mostly by none. d features, C columns,
 J candidates for the length of the short-term memory: all of it, the newer half, the newest quarter, …
-
-| table  | shape | dtype   | meaning                                                                                   |
-| rows   | d × C | float64 | the rows of both memories, times their scale; the values of a feature side by side        |
-| codes  | C     | int64   | their classes                                                                             |
-| marks  | C     | int64   | bits of a short-term row: was it right by short-term, long-term, both memories; then, for |
-|        |       |         | each candidate, is it wrong if only the candidate's earlier rows are known                |
-| reach  | J × C | int64   | the number (rows are numbered as they are learned) of the oldest row that this rests on   |
-| levels | J × 2 | int64   | of a candidate: the number of its first row, how many of its rows are wrong               |
-| head   | 8     | int64   | L, START, short-term rows, the number of the first, candidates that are tracked, how many |
-|        |       |         | of the short-term rows were right by short-term, long-term, both                          |
-| spans  | d × 4 | float64 | of a number: values seen, their mean, squared deviations; what it is multiplied by        |
-| seeds  | 1     | uint64  | random numbers, to draw the first centres of a compression                                |
 """
 
 import math
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from thalweg.core.declared import span, table
 from thalweg.jit.compile import called, inlined
 from thalweg.jit.random import Seeds
 from thalweg.jit.welford import welford
@@ -47,16 +36,31 @@ STALE_VARIANCE = 1.21  # a change of the deviation by a tenth, squared, from whi
 
 
 class Memory(NamedTuple):
-    """The tables in one bundle, as the compiled functions hand them on."""
+    """The state, and what follows from the schema."""
 
-    rows: Floats
-    codes: Ints
-    marks: Ints
-    reach: Ints
-    levels: Ints
-    head: Ints
-    spans: Floats
-    seeds: Seeds
+    rows: Annotated[Floats, table("d", "C", loose=True)]
+    """d × C: the rows of both memories, times their scale; the values of a feature side by side."""
+    codes: Annotated[Ints, table("C", least=0, most="max(classes, 1) - 1")]
+    """C: their classes."""
+    marks: Annotated[Ints, table("C", loose=True)]
+    """C: bits of a short-term row: was it right by short-term, long-term, both memories; then, for each candidate, is
+    it wrong if only the candidate's earlier rows are known."""
+    reach: Annotated[Ints, table("J", "C", loose=True)]
+    """J × C: the number (rows are numbered as they are learned) of the oldest row that this rests on."""
+    levels: Annotated[Ints, table("J", 2, loose=True)]
+    """J × 2: of a candidate: the number of its first row, how many of its rows are wrong. They follow from the rest."""
+    head: Annotated[Ints, table(M_CELLS, least=0, most="window", cells={
+        M_LONG: span(0, "min(C, window)", name="long"), M_START: span("long", "C", name="start"),
+        M_SIZE: span(0, "min(C - start, window - long)"), M_NUMBER: span(0, 2**53), M_TRACKED: span(0, "J"),
+    })]  # fmt: skip
+    """8: L, START, short-term rows, the number of the first, candidates that are tracked, how many of the short-term
+    rows were right by short-term, long-term, both."""
+    spans: Annotated[Floats, table("d", D_COLUMNS, cells={
+        D_COUNT: span(0), D_SQUARES: span(0), D_BY: span(1.0 / LARGEST_SCALED),
+    })]  # fmt: skip
+    """d × 4: of a number: values seen, their mean, squared deviations; what it is multiplied by."""
+    seeds: Annotated[Seeds, table(1)]
+    """1: random numbers, to draw the first centres of a compression."""
     nominal: Ints
     """d: 1 for a nominal feature. It follows from the schema, and is not kept."""
 

@@ -1,10 +1,11 @@
 """The window of WindowKNN while its rows are sparse: its tables grow with the values that are in it."""
 
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from thalweg.core.declared import check, span, table
 from thalweg.core.protocols import State
 from thalweg.jit.compile import plain
 from thalweg.learners.windows import sparse_jit as jit
@@ -16,8 +17,24 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-TABLES = ("starts", "columns", "values", "codes", "voices", "head")
-"""What is kept: the rows in the order of their slots, row s from starts[s] to starts[s + 1]."""
+
+class Kept(NamedTuple):
+    """What is kept: n rows in the order of their slots, with E values; see sparse_jit.py."""
+
+    codes: Annotated[Ints, table("n", least=0, most="classes - 1")]
+    """n: their classes."""
+    voices: Annotated[Floats, table("n", least=0)]
+    """n: their weights."""
+    columns: Annotated[Ints, table("E", least=0, most="d - 1")]
+    """E: the features of the rows, row after row."""
+    values: Annotated[Floats, table("E")]
+    """E: their values."""
+    starts: Annotated[Ints, table("n + 1", least=0, most="E")]
+    """n + 1: row s lies from starts[s] to starts[s + 1]."""
+    head: Annotated[Ints, table(3, cells={0: o.NEXT, 1: span("n", "n"), 2: span(0, 2**53)})]
+    """3: the slot that the next row takes, rows, rows learned."""
+    spans: Annotated[Floats, table("online", o.S_COLUMNS, loose=True, optional=True)]
+    """d × 8: for scale "online" the spans of window_jit.py."""
 
 
 @final
@@ -94,38 +111,21 @@ class SparseWindow:
         }  # fmt: skip
         return kept | ({"spans": t.online} if len(t.online) else {})
 
-    def restore(self, kept: State) -> None:
+    def restore(self, kept: State, classes: int) -> None:
         """Continue, with no row learned yet, from what ``tables`` gave; refuse what no window could have."""
-        starts, columns, values, codes, voices, head = (kept[name] for name in TABLES)
-        kinds = [t.dtype.str[1:] for t in (starts, columns, values, codes, voices, head)]
-        if kinds != ["i8", "i8", "f8", "i8", "f8", "i8"] or head.shape != (3,) or starts.ndim != 1:
-            raise ValueError("its sparse rows have another type or shape")
-        following, n, learned = head.tolist()
-        full = n == self.window > following >= 0
-        if not 0 <= n <= self.window or not (following == n % self.window or full):
-            raise ValueError("its table 'head' holds what no window could")
-        if not (len(starts) == n + 1 and len(codes) == len(voices) == n and len(columns) == len(values)):
-            raise ValueError("its sparse rows have another type or shape")
-        if starts[0] != 0 or starts[-1] != len(columns) or (np.diff(starts) < 0).any():
-            raise ValueError("its table 'starts' holds what no window could")
-        inside = np.ones(len(columns), dtype=np.bool_)
-        inside[starts[:-1][np.diff(starts) > 0]] = False
-        rising = np.diff(columns, prepend=0) > 0
-        if ((columns < 0) | (columns >= self.d) | (inside & ~rising)).any() or not np.isfinite(values).all():
-            raise ValueError("its sparse rows hold what no window could")
-        if (codes < 0).any() or not ((voices > 0.0) & (voices < np.inf)).all():
-            raise ValueError("its classes or weights hold what no window could")
-        online = kept.get("spans", self._t.online)
-        if online.dtype != np.float64 or online.shape != self._t.online.shape or learned < 0:
-            raise ValueError("its table 'spans' has another type or shape")
-        if not _could_be(online, learned):
+        online = len(self._t.online)
+        check(Kept, kept, most={"n": self.window}, d=self.d, window=self.window, classes=classes, online=online)
+        starts, columns, values, codes = kept["starts"], kept["columns"], kept["values"], kept["codes"]
+        refuse_disorder(starts, columns)
+        n, spans = len(codes), kept.get("spans", self._t.online)
+        if not _could_be(spans, int(kept["head"][2])):
             raise ValueError("its table 'spans' holds what no window could")
         self._make_slots(n)
         self._make_room(len(columns))
         t = self._t
-        t.codes[:n], t.voices[:n] = codes, voices
-        t.head[[o.W_NEXT, o.W_SIZE, jit.W_LEARNED]] = head
-        t.online[:] = online
+        t.codes[:n], t.voices[:n] = codes, kept["voices"]
+        t.head[[o.W_NEXT, o.W_SIZE, jit.W_LEARNED]] = kept["head"]
+        t.online[:] = spans
         self._lay_down(starts, columns, values)
 
     def dense(self) -> Floats:
@@ -205,6 +205,16 @@ class SparseWindow:
             width = width - np.where(some, np.minimum(spans[:, jit.V_LEAST], 0.0), spans[:, jit.V_LEAST])
             by = np.clip(1.0 / width, 1.0 / o.LARGEST_FLOAT, o.LARGEST_FLOAT)
         spans[:, jit.V_BY] = np.where(width > 0.0, by, 0.0)
+
+
+def refuse_disorder(starts: Ints, columns: Ints) -> None:
+    """Refuse rows, one after another, whose features do not rise, or that are not all of them."""
+    if starts[0] != 0 or starts[-1] != len(columns) or (np.diff(starts) < 0).any():
+        raise ValueError("its table 'starts' must rise from 0 to the number of its values")
+    rises = np.diff(columns, prepend=-1) > 0
+    rises[starts[:-1][np.diff(starts) > 0]] = True
+    if not rises.all():
+        raise ValueError("its table 'columns' must rise in each row")
 
 
 def _could_be(online: Floats, learned: int) -> bool:

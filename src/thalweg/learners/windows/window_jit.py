@@ -3,23 +3,16 @@
 d features; the window is cut into tiles of B rows, in each of which the values of a feature lie side by side: a
 processor then takes eight rows at a time, and each row's distance is added feature by feature, in one order only.
 
-| table  | shape     | dtype   | meaning                                                                              |
-| ring   | T × d × B | float64 | the rows (or float32): slot s is row s % B of tile s // B; NaN: missing              |
-| codes  | T B       | int64   | their classes                                                                        |
-| voices | T B       | float64 | their weights                                                                        |
-| spans  | d × 8     | float64 | of a number, in the window: least, greatest, how many rows hold these; how many lack |
-|        |           |         | it. For scale "online" least and greatest of all rows learned; values, mean, squares |
-| head   | 2         | int64   | the slot that the next row takes, rows in the window                                 |
-
 knn_jit.py plays the events, distances_jit.py measures, sieve_jit.py spares most of that where rows are wide.
 """
 
 import math
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from thalweg.core.declared import span, table
 from thalweg.jit.compile import called, inlined
 from thalweg.jit.welford import welford
 
@@ -27,6 +20,8 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 W_NEXT, W_SIZE, W_CELLS = range(3)
+NEXT = span("n - n * (n // window)", "n - n // window")
+"""After n rows the next takes slot n; in a full window any."""
 S_LEAST, S_GREATEST, S_AT_LEAST, S_AT_GREATEST, S_LACKING, S_COUNT, S_MEAN, S_SQUARES, S_COLUMNS = range(9)
 R_K, R_WINDOW, R_METRIC, R_ALL_TIES, R_BY_DISTANCE, R_SCALE, R_CELLS = range(7)
 """What the rules hold: k, rows in a full window, a code, are all ties asked, does the near count more, a code."""
@@ -46,13 +41,19 @@ LARGEST_SQUARED = 1e150  # numbers beyond are taken for this where squares are a
 
 
 class Window(NamedTuple):
-    """The tables in one bundle, as the compiled functions hand them on."""
+    """The state, and what follows from the schema; T tiles."""
 
-    ring: NDArray[Any]
-    codes: Ints
-    voices: Floats
-    spans: Floats
-    head: Ints
+    ring: Annotated[NDArray[Any], table("T", "d", "B", dtype=np.float64, missing=True)]
+    """T × d × B: the rows (or float32): slot s is row s % B of tile s // B; NaN: missing."""
+    codes: Annotated[Ints, table("T * B", rows="n", least=0, most="classes - 1")]
+    """T B: their classes."""
+    voices: Annotated[Floats, table("T * B", rows="n", least=0)]
+    """T B: their weights."""
+    spans: Annotated[Floats, table("d", S_COLUMNS, loose=True)]
+    """d × 8: of a number, in the window: least, greatest, how many rows hold these; how many lack it. For scale
+    "online" least and greatest of all rows learned; values, mean, squares."""
+    head: Annotated[Ints, table(W_CELLS, cells={W_NEXT: NEXT, W_SIZE: span(0, "min(T * B, window)", name="n")})]
+    """2: the slot that the next row takes, rows in the window."""
     nominal: Ints
     """d: 1 for a nominal feature. It follows from the schema, and is not kept."""
 
