@@ -1,6 +1,7 @@
 """Are tables those of a frozen forest? They may come from a file; the compiled code that reads them looks no more."""
 
 import numpy as np
+from numpy.typing import NDArray
 
 from thalweg.core.declared import check
 from thalweg.core.protocols import State
@@ -15,7 +16,7 @@ def refuse_unsound(tables: State, classes: int, schema: Schema | None) -> None:
     """Refuse tables that no frozen forest of so many classes and such features could have."""
     d = 0 if schema is None else schema.n_features
     sizes = check(leaf_jit.Leaves, tables, classes=classes, d=d)
-    sizes = check(jit.Forest, tables, **sizes)
+    sizes = check(jit.Forest, tables, most=None, **sizes)
     trees, leaf = tables["trees"], tables["leaf"].astype(np.int64)
     roots, firsts, shards = trees[:, jit.ROOT], trees[:, jit.FIRST], trees[:, jit.SHARD]
     refuse_tangled(tables["packed"], roots)
@@ -32,7 +33,7 @@ def refuse_unsound(tables: State, classes: int, schema: Schema | None) -> None:
     _refuse_lists(tables["leaves"].astype(np.int64), tables["lists"].astype(np.int64), sizes["cells"], least, nominal)
 
 
-def _refuse_lists(leaves: Ints, lists: Ints, cells: int, classes: int, nominal: Ints) -> None:
+def _refuse_lists(leaves: Ints, lists: Ints, cells: int, classes: int, nominal: NDArray[np.bool_]) -> None:
     """Refuse leaves that answer by naive Bayes, and name features, classes or cells that there are not."""
     k, numbers, nominals, cell, item = leaves[leaves[:, leaf_jit.CLASSES] > 0].T
     sizes = k + numbers + 2 * nominals

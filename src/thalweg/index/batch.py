@@ -45,7 +45,7 @@ def height(packed: NDArray[np.void], base: int = 0) -> int:
 
 
 def refuse_tangled(packed: NDArray[np.void], roots: Ints) -> None:
-    """Refuse packed trees, each from its root to the next one's, of which a node leads to another tree, or on from a leaf.
+    """Refuse packed trees, each from its root to the next one's, if nodes lead to other trees, or on from leaves.
 
     >>> from thalweg.index.trees_jit import PACKED
     >>> refuse_tangled(np.array([(2.5, 0, 1), (np.inf, 0, 1), (np.inf, 0, 2)], dtype=PACKED), np.array([0, 2]))

@@ -158,7 +158,7 @@ class ETree(Index):
     def validate(self) -> None:
         """Refuse, with one sentence, a tree that breaks a promise of the E-tree."""
         sizes = {"rules": len(self), "d": len(self.values), "width": self.bits.shape[1]}
-        check(node.Tree, self.tables(), **self._sizes(), **sizes)
+        check(node.Tree, self.tables(), most=None, **self._sizes(), **sizes)
         root, links, alive = int(self.head[node.ROOT]), self.links, np.flatnonzero(self.alive)
         _promise(links[root, node.PARENT] == -1, "the root has no parent")
         two = self.height == 1 or links[root, node.SIZE] >= 2
@@ -184,7 +184,8 @@ class ETree(Index):
         _promise(enough.all(), "nodes have at least m entries")
         held, low, high = places < size[:, None], self.low[nodes].swapaxes(1, 2), self.high[nodes].swapaxes(1, 2)
         _promise((low[~held] == np.inf).all(), "what is no entry holds nothing")
-        what, above = self.entry[nodes][held], np.repeat(nodes, size)
+        what: Ints = self.entry[nodes][held]
+        above = np.repeat(nodes, size)
         there = ((what >= 0) & (what < (self.head[node.USED] if level else len(self)))).all()
         if level == 0:
             _promise(there and (self.home[what] == above).all(), "each rule knows its leaf")

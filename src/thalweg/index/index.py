@@ -20,7 +20,7 @@ _DEAD = 0.25
 """The tables are written anew once so large a share of their rules is deleted."""
 _GONE = -(1 << 63)
 """The name of a classifier that was deleted."""
-_MOST_CLASSES = 1 << 22
+_LARGEST, _MOST_CLASSES = 1 << 62, 1 << 22
 
 
 class Matches:
@@ -102,7 +102,7 @@ class Index(Parametrised, ABC):
         weight : float | None
             Of its votes; None: its say in the ensemble that it comes from.
         """
-        params.whole("name", name)
+        params.whole("name", name, least=-_LARGEST, most=_LARGEST)
         if not isinstance(rules, Rules):
             raise TypeError(f"rules must be Rules, got {params.shown(rules)}")
         if int(name) in self._slot:
@@ -247,7 +247,7 @@ class Index(Parametrised, ABC):
         """Refuse tables that are not as declared, or do not fit each other."""
         sizes = self._sizes()
         for bundle in self.BUNDLES:
-            sizes = check(bundle, tables, **sizes)
+            sizes = check(bundle, tables, most=None, **sizes)
         owner, alive, names = tables["owner"], tables["alive"], tables["names"]
         there = names != _GONE
         if bit_places(tables["values"])[1] != sizes["width"] or sizes["classes"] > _MOST_CLASSES:
