@@ -161,6 +161,8 @@ def bases_from(state: Mapping[str, NDArray[Any]]) -> Bases:
     if n == 0 or (kind != "dense" and len(shape) == 1):
         raise ValueError("its bases are none, or of tensors in another form")
     ranks, logs = state["ranks"].copy(), state["logs"].copy()
+    if not (logs < np.inf).all():  # -∞ is the log of a tensor that is 0
+        raise ValueError("its table 'logs' holds what no bases could")
     found, most = kinds[kind].made(dict(state), shape, ranks, logs)
     if min(most) < 1 or (ranks > most).any():
         raise ValueError("its table 'ranks' holds what no bases could")
