@@ -5,6 +5,7 @@ for every label) it gives the same bits as the learner alone, however the rows c
 """
 
 import inspect
+from functools import cache
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from thalweg import (
     AVU,
     CKDT,
     ActiveLearner,
+    Feature,
     HoeffdingTree,
     MajorityClass,
     NaiveBayes,
@@ -27,6 +29,7 @@ from thalweg import (
     Vote,
     registry,
 )
+from thalweg.index.sources import rules_of
 
 ROWS, CUT = 54, 31
 WORDS = np.array(["calm", "rising", "flood"])
@@ -432,7 +435,24 @@ def example(name, folder):
         thing.partial_fit(rows_for(thing)["tensors"], y)
     elif hasattr(thing, "read"):
         thing.read(2)
+    elif hasattr(thing, "insert_all"):
+        thing.insert_all(some_rules())
+        thing.delete(1)
+    elif hasattr(thing, "reference"):
+        thing.update_many(rows_for(CKDT())["tensors"])
+        thing.update_many(np.tile(rows_for(CKDT())["tensors"][:20], (4, 1, 1)))
     return thing
+
+
+@cache
+def some_rules():
+    """The rules of a few trees on numbers and a nominal feature."""
+    rng = np.random.default_rng(5)
+    X = np.column_stack([rng.normal(size=(900, 2)), rng.integers(0, 3, 900)])
+    features = (Feature("a"), Feature("b"), Feature("c", values=("u", "v", "w")))
+    forest = thalweg.OnlineBagging(size=6, grace_period=30, delta=0.1, tau=0.5)
+    forest.declare(Schema(features, classes=("down", "up")))
+    return rules_of(forest.partial_fit(X, np.where((X[:, 0] > 0) ^ (X[:, 2] == 1), "up", "down")))
 
 
 @pytest.mark.parametrize("name", STATEFUL)

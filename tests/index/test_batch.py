@@ -56,11 +56,11 @@ def test_the_order_of_nodes_changes_no_way(nominal):
 def test_height_is_that_of_the_longest_way():
     packed, _, rules, X = packed_tree(True)
     rows = hard_rows([rules], X, np.random.default_rng(1))
-    tall = height(packed, np.array([0]))
+    tall = height(packed)
     assert tall >= max(len(way(packed, x)[1]) for x in rows) > 3
     packed["left"][int(packed["left"][0])] = 0
     with pytest.raises(ValueError, match="lead back to themselves"):
-        height(packed, np.array([0]))
+        height(packed)
 
 
 @pytest.mark.parametrize("n", [0, 1, FEW - 1, FEW, FEW + 1, BLOCK, BLOCK + 3])

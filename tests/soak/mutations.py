@@ -132,16 +132,31 @@ def use(obj, rows):
         if hasattr(obj, "compile"):
             obj.compile().predict_proba(X[:20] if not hasattr(X, "tocsr") else X[:20].toarray())
     elif hasattr(obj, "predict_proba"):
-        schema = obj.schema
-        obj.predict_proba(np.zeros((3, schema.n_features)))
-        obj.predict_proba(np.full((3, schema.n_features), 1.0))
+        rng, nominal = np.random.default_rng(1), list(obj.schema.nominal_codes)
+        X = rng.normal(size=(40, obj.schema.n_features)) * 10.0 ** rng.integers(-1, 9)
+        X[:, nominal] = rng.integers(0, 2, (40, len(nominal)))
+        X[rng.random(X.shape) < 0.05] = np.nan
+        for some in (X, X[:3], np.zeros_like(X), np.ones_like(X)):
+            obj.predict_proba(some)
+            obj.predict(some)
     elif hasattr(obj, "read"):
         for _ in range(3):
             obj.read(max(1, rows // 3))
     elif hasattr(obj, "update_many"):
-        obj.update_many(np.random.default_rng(1).random(rows))
+        shape = getattr(obj, "layout", (None, None))[1] or ()
+        obj.update_many(np.random.default_rng(1).random((rows, *shape)))
     elif hasattr(obj, "scores"):
-        obj.scores(np.zeros((3, len(obj.values))))
+        rng = np.random.default_rng(1)
+        X = np.floor(4.0 * rng.random((40, len(obj.values)))) - 1.0
+        X[rng.random(X.shape) < 0.1] = np.nan
+        for name in [-1, *list(obj.classifiers)[:3]]:
+            if name >= 0:
+                obj.delete(name)
+            obj.insert(2**40 + name, some_rules()[0])
+            for some in (X, X[:3]):
+                obj.scores(some)
+                obj.scores_until(some, 0, 0.5)
+                obj.match(some)
     elif hasattr(obj, "ask"):
         obj.ask(np.full((rows, 3), 1.0 / 3.0))
     elif hasattr(obj, "transform"):
@@ -169,6 +184,7 @@ def specimens():
         made[name] = lambda name=name: _trained(small(name))
         if not entry.cls.tensors:
             made[f"{name} (grown)"] = lambda name=name: _grown(small(name, **HASTY))
+        made[f"{name} (early)"] = lambda name=name: _trained(small(name), few=7)
         if entry.cls.sparse and not entry.cls.tensors:
             made[f"{name} (sparse)"] = lambda name=name: _trained(small(name), "sparse rows")
     for wrapper, make in WRAPPERS.items():
@@ -196,10 +212,10 @@ def _grown(learner):
     return learner.declare(Schema(tuple(features))).partial_fit(*changing_rows())
 
 
-def _trained(learner, kind=None):
+def _trained(learner, kind=None, few=None):
     kinds = rows_for(learner)
     X = kinds[kind] if kind else kinds.get("rows", kinds["tensors"])
-    return learner.partial_fit(X, labels())
+    return learner.partial_fit(X[:few], labels()[:few])
 
 
 # -- one class --------------------------------------------------------------------------------------------------------
@@ -295,7 +311,17 @@ import numpy as np  # noqa: E402
 
 import thalweg  # noqa: E402
 import thalweg.core.classifier  # noqa: E402
-from contracts.test_wrappers import ROWS, STATEFUL, UNSAVED, WRAPPERS, example, labels, rows_for, small  # noqa: E402
+from contracts.test_wrappers import (  # noqa: E402
+    ROWS,
+    STATEFUL,
+    UNSAVED,
+    WRAPPERS,
+    example,
+    labels,
+    rows_for,
+    small,
+    some_rules,
+)
 from thalweg import Feature, Schema, registry  # noqa: E402
 
 if __name__ == "__main__":

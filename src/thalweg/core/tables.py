@@ -28,6 +28,15 @@ def under(part: str, tables: Mapping[str, NDArray[Any]]) -> State:
     return {n.removeprefix(f"{part}."): t for n, t in tables.items() if n.startswith(f"{part}.")}
 
 
+def numbered(k: int, tables: Mapping[str, NDArray[Any]]) -> State:
+    """Give the tables whose names end with a number under their own names.
+
+    >>> numbered(1, {"rows_0": np.zeros(1), "rows_1": np.ones(1)})
+    {'rows': array([1.])}
+    """
+    return {n.removesuffix(f"_{k}"): t for n, t in tables.items() if n.endswith(f"_{k}")}
+
+
 def refuse_misfits(tables: State, like: State, free: Collection[str] = ()) -> None:
     """Refuse tables of another type or shape than those of a learner like this one; free ones may be longer.
 

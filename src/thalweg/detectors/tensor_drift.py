@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thalweg.core import fields
+from thalweg.core.declared import check
 from thalweg.core.fields import Parametrised
 from thalweg.core.params import whole
 from thalweg.core.protocols import State
-from thalweg.core.tables import sound
 from thalweg.detectors import tensor_drift_jit as jit
 from thalweg.detectors.tensor_reference import (
     ChordalReference,
@@ -25,7 +25,7 @@ from thalweg.detectors.tensor_reference import (
     reference_from,
 )
 from thalweg.tensors.bases import Decomposition
-from thalweg.tensors.forms import Floats, Tensors, form, shape_of, tensors_in
+from thalweg.tensors.forms import Tensors, form, shape_of, tensors_in
 from thalweg.tensors.joining import join, tensors_from, tensors_state
 
 Levels = NDArray[np.int8]
@@ -261,25 +261,20 @@ class TensorDriftDetector(Parametrised):
         if not isinstance(state, Mapping):
             raise ValueError(mine)
         try:
-            table, residuals = sound(state, "table", (jit.COLUMNS,)), sound(state, "residuals", (None,))
+            check(jit.Watch, state)
             kept, waiting = ({n.removeprefix(p): a for n, a in state.items() if n.startswith(p)} for p in _PARTS)
             reference = reference_from(kept, self._how) if kept else None
             tensors = [tensors_from(waiting)] if waiting else []
-            self._refuse_unsound(table, residuals, reference, tensors)
+            self._refuse_unsound(len(state["residuals"]), reference, tensors)
         except KeyError as error:
             raise ValueError(f"{mine}: it lacks {error}") from None
         except (ValueError, TypeError) as error:
             raise ValueError(f"{mine}: {error}") from None
-        self._table, self._residuals = table.copy(), residuals.copy()
+        self._table, self._residuals = state["table"].copy(), state["residuals"].copy()
         self._reference, self._waiting = reference, tensors
 
-    def _refuse_unsound(
-        self, table: Floats, residuals: Floats, reference: Reference | None, waiting: list[Tensors]
-    ) -> None:
-        """Refuse parts that do not belong together."""
-        level, changes, oldest = table[[jit.LEVEL, jit.CHANGES, jit.OLDEST]]
-        if level not in (0.0, 1.0, 2.0) or changes < 0.0 or not 0.0 <= oldest < max(1, len(residuals)):
-            raise ValueError("its table 'table' holds what no detector could")
+    def _refuse_unsound(self, residuals: int, reference: Reference | None, waiting: list[Tensors]) -> None:
+        """Refuse parts that do not belong together. residuals: how many."""
         if waiting and (reference is not None or not 0 < len(waiting[0]) < self.window):
             raise ValueError("it holds more tensors than are waited for")
         kind = ChordalReference if self.chordal else DenseWindow if self.rule == "paper" else DenseReference
@@ -287,5 +282,5 @@ class TensorDriftDetector(Parametrised):
             return
         if not isinstance(reference, InnerReference if reference.form != "dense" and not self.chordal else kind):
             raise ValueError("its reference is that of another rule")
-        if self.rule == "paper" and len(residuals) != reference.size:
+        if self.rule == "paper" and residuals != reference.size:
             raise ValueError("its table 'residuals' has another shape")

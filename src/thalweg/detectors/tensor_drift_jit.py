@@ -1,33 +1,27 @@
 """How far tensors lie from a reference, and when the distances add up to a drift.
 
-table, one row of float64, is what a detector knows beside its reference:
-
-| column | name      | meaning                                                                                     |
-| 0      | FARTHER   | C, the sum of how much farther than usual the tensors lie                                   |
-| 1      | LARGER    | the same for the log of the norm                                                            |
-| 2      | SMALLER   | the same for the log of the norm with the other sign                                        |
-| 3, 4   | MEAN, SD  | mu_0 and sd_0 of the distances of the reference                                             |
-| 5, 6   | LOG_MEAN, LOG_SD | the same of the logs of the norms                                                    |
-| 7      | LEVEL     | of the last tensor: 0 none, 1 alarm, 2 drift                                                |
-| 8      | CHANGES   | drifts so far                                                                               |
-| 9      | OLDEST    | the row of the window that the next tensor takes (rule "paper")                             |
-| 10     | MOVES     | tensors that took a row since the sum of the window was exact                               |
-
 measures, n × 2: the distance of a tensor from the reference, and the log of its norm. Each depends on one tensor and
 the reference only, so that chunks do not matter.
 """
 
 import math
+from typing import Annotated, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from thalweg.core.declared import span, table
 from thalweg.jit.compile import hot, inlined
 from thalweg.jit.vectors import dot
 
 Floats = NDArray[np.float64]
 
 FARTHER, LARGER, SMALLER, MEAN, SD, LOG_MEAN, LOG_SD, LEVEL, CHANGES, OLDEST, MOVES, COLUMNS = range(12)
+"""Columns of ``table``. FARTHER: C, the sum of how much farther than usual the tensors lie; LARGER: the same for the
+log of the norm; SMALLER: for that with the other sign; MEAN, SD: mu_0 and sd_0 of the distances of the reference;
+LOG_MEAN, LOG_SD: of the logs of the norms; LEVEL of the last tensor: 0 none, 1 alarm, 2 drift; CHANGES: drifts so far;
+OLDEST: the row of the window that the next tensor takes (rule "paper"); MOVES: tensors that took a row since the sum of
+the window was exact."""
 CLIP, SLACK, ALARM, DRIFT = 4.0, 0.5, 5.0, 15.0
 """A single tensor counts for CLIP at most, less SLACK; what C must exceed."""
 PAPER_ALARM, PAPER_DRIFT = 1.0, 3.0
@@ -37,6 +31,28 @@ LEAST_LOG_SD = 1e-9
 """Norms that differ by less than this share are the same."""
 EXACT = 10
 """The sum of a window of w tensors is made afresh after this many times w moves."""
+
+
+class Watch(NamedTuple):
+    """What a detector knows beside its reference."""
+
+    table: Annotated[
+        Floats,
+        table(
+            COLUMNS,
+            cells={
+                SD: span(0),
+                LOG_SD: span(0),
+                LEVEL: span(0, 2, whole=True),
+                CHANGES: span(0, 2**53, whole=True),
+                OLDEST: span(0, "max(0, w - 1)", whole=True),
+                MOVES: span(0),
+            },
+        ),
+    ]
+    """COLUMNS."""
+    residuals: Annotated[Floats, table("w")]
+    """w: the distances of the reference, in the order of its window."""
 
 
 # -- measures ---------------------------------------------------------------------------------------------------------

@@ -3,20 +3,34 @@
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import Any, ClassVar, final
+from typing import Annotated, Any, ClassVar, NamedTuple, final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from thalweg.core.declared import check, table
 from thalweg.core.protocols import State
-from thalweg.core.tables import sound
 from thalweg.detectors import tensor_drift_jit as jit
 from thalweg.tensors.bases import Bases, Decomposition, bases_from
-from thalweg.tensors.forms import CPTensors, Floats, SparseTensors, Tensors
-from thalweg.tensors.joining import FORMS, join, tensors_from, tensors_state, with_rank
+from thalweg.tensors.forms import CPTensors, Floats, Ints, SparseTensors, Tensors
+from thalweg.tensors.joining import FORMS, arrays_from, join, tensors_from, tensors_state, with_rank
 
 BLOCK = 64
 """CP tensors worked on at a time, to stay in the cache."""
+
+
+class Inner(NamedTuple):
+    """What a reference keeps of tensors that are no arrays, beside the tensors."""
+
+    gram: Annotated[Floats, table("w", "w")]
+    """w × w: their inner products with each other."""
+
+
+class Chordal(NamedTuple):
+    """What a reference keeps of the subspaces of a mean, beside its bases."""
+
+    subspace: Annotated[Ints, table(1, least=0, most=len(FORMS) - 1)]
+    """1: the form of the tensors, its place in FORMS."""
 
 
 class Reference(ABC):
@@ -312,15 +326,20 @@ def mean_tensor(X: Tensors) -> Tensors:
 def reference_from(state: Mapping[str, NDArray[Any]], how: Decomposition) -> Reference:
     """Make a reference again from what its ``state`` gave; what no reference could have given is refused."""
     if "mean" in state:
-        return DenseReference(sound(state, "mean", (None,) * max(1, state["mean"].ndim)).copy())
+        return DenseReference(arrays_from(state["mean"][None])[0])
     if "sums" in state:
-        window = sound(state, "window", (None,) * max(2, state["window"].ndim))
-        return DenseWindow(window.copy(), sound(state, "sums", window.shape[1:]).copy())
+        window, sums = arrays_from(state["window"]), arrays_from(state["sums"][None])[0]
+        if len(window) < 2 or window.shape[1:] != sums.shape:
+            raise ValueError("its tables 'window' and 'sums' do not fit each other")
+        return DenseWindow(window, sums)
     if "subspace" in state:
-        kind = FORMS[int(sound(state, "subspace", (1,), np.int64, least=0, below=len(FORMS))[0])]
-        return ChordalReference(how, bases_from(state), kind)
+        check(Chordal, state)
+        return ChordalReference(how, bases_from(state), FORMS[int(state["subspace"][0])])
     tensors = tensors_from(state)
-    return inner_reference(tensors, sound(state, "gram", (len(tensors),) * 2).copy())
+    if isinstance(tensors, np.ndarray) or len(tensors) < 2:
+        raise ValueError("its reference is of arrays, or of fewer than two tensors")
+    check(Inner, state, w=len(tensors))
+    return inner_reference(tensors, state["gram"].copy())
 
 
 def inner_reference(tensors: Tensors, gram: Floats | None = None) -> InnerReference:

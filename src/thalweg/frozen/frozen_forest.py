@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from thalweg.core import door, params
 from thalweg.core.answering import Answering
+from thalweg.core.declared import fresh
 from thalweg.core.fields import Parametrised
 from thalweg.core.labels import Labels
 from thalweg.core.protocols import State
@@ -132,10 +133,10 @@ class FrozenForest(Frozen):
         return self
 
     def _take(self, tables: State) -> None:
+        self._height = height(tables["packed"])  # refuses what leads back to itself
         self._tables = {name: tables[name] for name in self.TABLES}
         self._forest = plain(jit.Forest(*(tables[name] for name in jit.Forest._fields)))
         self._leaves = plain(leaf_jit.Leaves(*(tables[name] for name in leaf_jit.Leaves._fields)))
-        self._height = height(tables["packed"], tables["trees"][:, jit.ROOT])
 
     def _answer(self, X: Floats) -> Floats:
         classes = len(self._labels)
@@ -158,7 +159,7 @@ class FrozenForest(Frozen):
 
     def _adopt(self, state: Mapping[str, NDArray[Any]], labels: Labels, schema: Schema | None) -> None:
         tables = {name: state[name] for name in self.TABLES}
-        refuse_unsound(tables, _no_trees(len(labels)), len(labels), 0 if schema is None else schema.n_features)
+        refuse_unsound(tables, len(labels), schema)
         self._take(tables)
 
 
@@ -189,15 +190,11 @@ def freeze(model: Any) -> FrozenForest:
 
 
 def _no_trees(classes: int) -> State:
-    packed, leaf = np.zeros(0, dtype=trees_jit.PACKED), np.zeros(0, dtype=np.uint32)
-    trees, sides = np.zeros((0, 3), dtype=np.int64), np.zeros((0, classes), dtype=np.int64)
-    return jit.Forest(packed, leaf, trees, np.zeros(0), sides)._asdict() | _no_leaves(0, classes, 0, 0)._asdict()
+    return fresh(jit.Forest, nodes=0, trees=0, coded=0, classes=classes) | _no_leaves(0, classes, 0, 0)._asdict()
 
 
 def _no_leaves(n: int, classes: int, cells: int, items: int) -> leaf_jit.Leaves:
-    whole = np.uint32
-    rows, lists = np.zeros((n, leaf_jit.COLUMNS), dtype=whole), np.zeros(items, dtype=whole)
-    return leaf_jit.Leaves(rows, np.zeros((n, classes)), np.zeros(cells), lists)
+    return leaf_jit.Leaves(**fresh(leaf_jit.Leaves, leaves=n, classes=classes, cells=cells, items=items))
 
 
 def _freeze(trees: Sequence[Tree], classes: int) -> State:

@@ -1,12 +1,13 @@
 """A forest as it is at one moment, laid out for answering. How its leaves answer is in frozen_leaf_jit.py."""
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
+from thalweg.core.declared import span, table
 from thalweg.frozen.frozen_leaf_jit import CLASSES, Leaves, add_many, add_plain, add_two, get
 from thalweg.index.batch_jit import FEW, Groups, find_ahead, gather, next_group, turn
-from thalweg.index.trees_jit import Whole
+from thalweg.index.trees_jit import PACKED, Whole
 from thalweg.jit.compile import hot, inlined
 from thalweg.pool.leaf_jit import Floats, Ints
 from thalweg.pool.pool_jit import Nodes
@@ -17,15 +18,29 @@ ROOT, SHARD, FIRST = 0, 1, 2
 class Forest(NamedTuple):
     """The trees of a frozen forest, down to their leaves."""
 
-    packed: Nodes
+    packed: Annotated[
+        Nodes,
+        table(
+            "nodes",
+            dtype=PACKED,
+            cells={"threshold": span(loose=True), "feature": span(0, "2 * d - 1"), "left": span(0, "nodes - 1")},
+        ),
+    ]
     """All trees, each packed as in trees_jit.py, in the order of ``in_depth`` there."""
-    leaf: Whole
+    leaf: Annotated[Whole, table("nodes", loose=True)]
     """nodes: the number of a leaf; NO_LEAF: an inner node."""
-    trees: Ints
+    trees: Annotated[
+        Ints,
+        table(
+            "trees",
+            3,
+            cells={ROOT: span(0, "nodes - 1"), SHARD: span(0, "trees - 1"), FIRST: span(0, "leaves - 1")},
+        ),
+    ]
     """trees × 3: ROOT; SHARD: trees of a shard are added up first, as the living forest does; FIRST of its leaves."""
-    weight: Floats
+    weight: Annotated[Floats, table("trees", loose=True)]
     """trees: of each tree's vote; -1: votes are not scaled, as a tree by itself answers."""
-    sides: Ints
+    sides: Annotated[Ints, table("coded", "classes", least=-1, most="max(1, classes - 1)")]
     """trees × C: which of the votes of its leaves is for class c (-1: none); no rows: the same as c."""
 
 

@@ -5,10 +5,11 @@ the rows of a block, C × n.
 """
 
 import math
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
+from thalweg.core.declared import span, table
 from thalweg.index.batch_jit import Few
 from thalweg.index.trees_jit import Whole
 from thalweg.jit.compile import inlined
@@ -23,15 +24,15 @@ Four = tuple[float, float, float, float]
 class Leaves(NamedTuple):
     """The leaves of all trees of a frozen forest."""
 
-    leaves: Whole
+    leaves: Annotated[Whole, table("leaves", COLUMNS, loose=True, cells={CLASSES: span(0, "max(2, classes)")})]
     """leaves × 5: CLASSES that vote by naive Bayes (0: it answers with ``plain``), numbers SEEN and NOMINALS that it
     looks at, where its CELLS and its LISTS begin."""
-    plain: Floats
+    plain: Annotated[Floats, table("leaves", "classes", loose=True)]
     """leaves × C: its answer by class weights, scaled to the weight of its tree."""
-    cells: Floats
+    cells: Annotated[Floats, table("cells", loose=True)]
     """Of a leaf with K classes: K weights; for each number K means, K times 1/(2σ²), K logarithms; for each value of
     each nominal, and then all others, K logarithms."""
-    lists: Whole
+    lists: Annotated[Whole, table("items", loose=True)]
     """Of a leaf: its classes, its numbers, its nominals each with the room for values."""
 
 

@@ -3,64 +3,51 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from thalweg.core.declared import check
 from thalweg.core.protocols import State
+from thalweg.core.schema import Schema
 from thalweg.frozen import frozen_jit as jit
 from thalweg.frozen import frozen_leaf_jit as leaf_jit
+from thalweg.index.batch import refuse_tangled
 from thalweg.index.rules import Ints
 
 
-def refuse_unsound(tables: State, empty: State, classes: int, d: int) -> None:
-    """Refuse tables that no frozen forest of so many classes and features could have. empty: those without trees."""
-    for name, fresh in empty.items():
-        table = tables[name]
-        if table.dtype != fresh.dtype or table.shape[1:] != fresh.shape[1:] or not table.flags.c_contiguous:
-            raise ValueError(f"its table {name!r} has another type or shape")
-    packed, leaf, trees, leaves, lists = (tables[n] for n in ("packed", "leaf", "trees", "leaves", "lists"))
-    n, t = len(packed), len(trees)
-    left, here = packed["left"].astype(np.int64), np.arange(n)
-    inner = left != here
-    rows = leaves.astype(np.int64)
-    sound = (
-        len(leaf) == n
-        and len(tables["weight"]) == t
-        and len(tables["plain"]) == len(leaves)
-        and len(tables["sides"]) in (0, t)
-        and (left[inner] > here[inner]).all()
-        and (left[inner] + 1 < n).all()
-        and (packed["feature"] // 2 < max(1, d)).all()
-        and (leaf[~inner] < len(leaves)).all()
-        and (tables["packed"]["threshold"][~inner] == np.inf).all()
-        and ((trees[:, jit.ROOT] >= 0) & (trees[:, jit.ROOT] < n)).all()
-        and (np.diff(trees[:, jit.SHARD]) >= 0).all()
-        and _leaves_sound(packed, leaf, trees, len(leaves))
-        and (t == 0 or trees[0, jit.SHARD] == 0)
-        and (rows[:, leaf_jit.CLASSES] != 1).all()
-        and (rows[:, leaf_jit.CLASSES] <= max(2, classes)).all()
-    )
-    if not sound or not _lists_sound(rows, lists.astype(np.int64), len(tables["cells"]), classes, d):
-        raise ValueError("its tables point outside themselves")
+def refuse_unsound(tables: State, classes: int, schema: Schema | None) -> None:
+    """Refuse tables that no frozen forest of so many classes and such features could have."""
+    d = 0 if schema is None else schema.n_features
+    sizes = check(leaf_jit.Leaves, tables, classes=classes, d=d)
+    sizes = check(jit.Forest, tables, most=None, **sizes)
+    trees, leaf = tables["trees"], tables["leaf"].astype(np.int64)
+    roots, firsts, shards = trees[:, jit.ROOT], trees[:, jit.FIRST], trees[:, jit.SHARD]
+    refuse_tangled(tables["packed"], roots)
+    if sizes["coded"] not in (0, sizes["trees"]) or (np.diff(shards) < 0).any() or shards[:1].any():
+        raise ValueError("its table 'trees' or 'sides' holds what no forest could")
+    nodes = np.diff(np.append(roots, len(leaf)))
+    ends = tables["packed"]["left"] == np.arange(len(leaf))
+    first, last = (np.repeat(of, nodes)[ends] for of in (firsts, np.append(firsts[1:], sizes["leaves"])))
+    if ((leaf[ends] < first) | (leaf[ends] >= last)).any():
+        raise ValueError("its table 'leaf' leads to leaves of other trees")
+    nominal = np.zeros(d, dtype=np.bool_)
+    nominal[[] if schema is None else list(schema.nominal_codes)] = True
+    least = classes if sizes["coded"] == 0 else max(2, classes)
+    _refuse_lists(tables["leaves"].astype(np.int64), tables["lists"].astype(np.int64), sizes["cells"], least, nominal)
 
 
-def _leaves_sound(packed: NDArray[np.void], leaf: NDArray[np.uint32], trees: Ints, leaves: int) -> bool:
-    """Do the nodes from one root to the next lead to leaves of this tree only, and not to another tree?"""
-    for t in range(len(trees)):
-        root, first = int(trees[t, jit.ROOT]), int(trees[t, jit.FIRST])
-        end, last = trees[t + 1, [jit.ROOT, jit.FIRST]].tolist() if t + 1 < len(trees) else (len(packed), leaves)
-        part, own = packed["left"][root:end].astype(np.int64), leaf[root:end].astype(np.int64)
-        ends = part == np.arange(root, end)
-        if not root < end or (part >= end).any() or (own[ends] < first).any() or (own[ends] >= last).any():
-            return False
-    return True
-
-
-def _lists_sound(rows: Ints, lists: Ints, cells: int, classes: int, d: int) -> bool:
-    """Do leaves that answer by naive Bayes only name features, classes and cells that there are?"""
-    for k, numbers, nominals, cell, item in rows[rows[:, leaf_jit.CLASSES] > 0].tolist():
-        end = item + k + numbers + 2 * nominals
-        if end > len(lists) or (lists[item : item + k] >= max(2, classes)).any():
-            return False
-        named = np.append(lists[item + k : item + k + numbers], lists[item + k + numbers : end : 2])
-        room = lists[item + k + numbers + 1 : end : 2]
-        if (named >= d).any() or cell + k * (1 + 3 * numbers + int((room + 1).sum())) > cells:
-            return False
-    return True
+def _refuse_lists(leaves: Ints, lists: Ints, cells: int, classes: int, nominal: NDArray[np.bool_]) -> None:
+    """Refuse leaves that answer by naive Bayes, and name features, classes or cells that there are not."""
+    k, numbers, nominals, cell, item = leaves[leaves[:, leaf_jit.CLASSES] > 0].T
+    sizes = k + numbers + 2 * nominals
+    if (k == 1).any() or (item + sizes > len(lists)).any() or sizes.sum() > len(lists):
+        raise ValueError("its table 'leaves' points outside 'lists'")
+    each = np.repeat(np.arange(len(k)), sizes)
+    place = np.arange(len(each)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    listed, beyond = lists[item[each] + place], place - k[each] - numbers[each]
+    named, looked = listed[beyond < -numbers[each]], (beyond < 0) & (beyond >= -numbers[each])
+    feature, room = (beyond >= 0) & (beyond % 2 == 0), (beyond >= 0) & (beyond % 2 == 1)
+    if (named >= classes).any() or (listed[looked | feature] >= len(nominal)).any():
+        raise ValueError("its table 'lists' names classes or features that there are not")
+    if not nominal[listed[feature]].all():
+        raise ValueError("its table 'lists' names a feature that is not nominal")
+    rooms = np.bincount(each[room], listed[room] + 1.0, minlength=len(k))  # floats: they do not overflow
+    if (cell + k * (1.0 + 3.0 * numbers + rooms) > cells).any():
+        raise ValueError("its table 'leaves' points outside 'cells'")

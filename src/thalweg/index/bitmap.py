@@ -27,7 +27,7 @@ class BitmapIndex(Index):
     ([(1, 0)], [])
     """
 
-    OWN = jit.Bitmap._fields[:-1]
+    BUNDLES = (*Index.BUNDLES, jit.Bitmap)
 
     def _reset(self) -> None:
         self.cuts: Floats

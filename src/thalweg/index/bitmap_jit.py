@@ -5,11 +5,12 @@ line into intervals; for each of these there is a row of bits, one for each rule
 """
 
 import math
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from thalweg.core.declared import table
 from thalweg.index.scores_jit import add_rule, push
 from thalweg.index.trees_jit import Bits, Boxes, bit_at
 from thalweg.jit.compile import called, compiled, hot, inlined
@@ -30,21 +31,21 @@ with np.errstate(over="ignore"):
 
 
 class Bitmap(NamedTuple):
-    """The tables of a bitmap."""
+    """The tables of a bitmap. Those of a file are not used: they are made from the rules."""
 
-    parts: Ints
+    parts: Annotated[Ints, table("blocks", "d", COLUMNS, loose=True)]
     """blocks × d × 3: ROW: the first of the feature's rows (-1: no rule of the block tests it); CUT: its first cut;
     CUTS: how many."""
-    cuts: Floats
+    cuts: Annotated[Floats, table("cuts", loose=True)]
     """Where intervals end: x is in the interval k if k cuts are < x."""
-    lines: Bits
+    lines: Annotated[Bits, table("lines", WORDS, loose=True)]
     """– × WORDS: a row for each interval, or each nominal value and then all others; one for missing values after
     them."""
-    guide: Guide
+    guide: Annotated[Guide, table("blocks", "d", GUIDE + 1, loose=True)]
     """blocks × d × GUIDE + 1: cuts before each of GUIDE equal parts of the range of cuts: where to search."""
-    scale: Floats
+    scale: Annotated[Floats, table("blocks", "d", 2, loose=True)]
     """blocks × d × 2: the least cut, and parts for each unit."""
-    living: Bits
+    living: Annotated[Bits, table("blocks", WORDS, loose=True)]
     """blocks × WORDS: rules that are not deleted."""
     values: Ints
     """d: as in trees_jit.py."""

@@ -5,6 +5,7 @@ from typing import Any, Literal, cast, final
 import numpy as np
 
 from thalweg.core import params
+from thalweg.core.declared import check
 from thalweg.core.fields import choice, number, whole
 from thalweg.index import e_tree_jit as jit
 from thalweg.index import e_tree_nodes_jit as node
@@ -14,7 +15,8 @@ from thalweg.index.rules import Floats, Ints, Rules
 from thalweg.jit.compile import plain
 
 SPLITS = ("greedy", "rstar")
-_VECTOR = 8
+_VECTOR, _BLOCK = 8, 256
+"""Entries that are compared at once; nodes that are validated at once."""
 
 
 @final
@@ -39,7 +41,7 @@ class ETree(Index):
     ([(4, 0), (5, 0)], 4)
     """
 
-    OWN = node.Tree._fields[:-2]
+    BUNDLES = (*Index.BUNDLES, node.Tree)
 
     most: int = whole(default=30, doc="Entries of a node (the paper's M).", least=3, most=1000)
     least: int | None = whole(default=None, doc="Entries of a node other than the root (m); None: M / 2.", least=1)
@@ -62,17 +64,19 @@ class ETree(Index):
         super()._prepare()
 
     def _reset(self) -> None:
-        d, width = len(self.values), self.bits.shape[1]
-        entries = -(-(int(self.most) + 1) // _VECTOR) * _VECTOR
+        d, width, (most, least, entries) = len(self.values), self.bits.shape[1], self._sizes().values()
         self.low, self.high = np.full((4, d, entries), np.inf), np.full((4, d, entries), -np.inf)
         self.flags = np.zeros((4, entries, width), dtype=np.uint64)
         self.entry = np.zeros((4, entries), dtype=np.int64)
         self.links = np.zeros((4, 3), dtype=np.int64)
         self.links[0] = 0, -1, 0
-        least = int(self.most) // 2 if self.least is None else int(self.least)
-        self.head = np.array([0, 1, -1, int(self.most), least], dtype=np.int64)
+        self.head = np.array([0, 1, -1, most, least], dtype=np.int64)
         self.home = np.zeros(0, dtype=np.int64)
         self.domain = np.stack([np.full(d, np.inf), np.full(d, -np.inf)])
+
+    def _sizes(self) -> dict[str, int]:
+        most, least = int(self.most), int(self.most) // 2 if self.least is None else int(self.least)
+        return {"M": most, "m": least, "E": -(-(most + 1) // _VECTOR) * _VECTOR}
 
     def _add(self, rules: Rules, first: int) -> None:
         grown = np.full(len(self), -1, dtype=np.int64)
@@ -153,54 +157,50 @@ class ETree(Index):
 
     def validate(self) -> None:
         """Refuse, with one sentence, a tree that breaks a promise of the E-tree."""
-        n, root = len(self.links), int(self.head[node.ROOT]) if self.head.shape == (5,) else -1
-        fits = (
-            self.low.shape == self.high.shape == (n, len(self.values), self.entry.shape[1])
-            and self.flags.shape == (n, self.entry.shape[1], self.bits.shape[1])
-            and len(self.entry) == n
-            and self.domain.shape == (2, len(self.values))
-            and len(self.home) == len(self)
-        )
-        _promise(fits and 0 <= root < n, "its tables fit each other")
-        _promise(int(self.links[root, node.PARENT]) == -1, "the root has no parent")
-        two = self.height == 1 or self.links[root, node.SIZE] >= 2
+        sizes = {"rules": len(self), "d": len(self.values), "width": self.bits.shape[1]}
+        check(node.Tree, self.tables(), most=None, **self._sizes(), **sizes)
+        root, links, alive = int(self.head[node.ROOT]), self.links, np.flatnonzero(self.alive)
+        _promise(links[root, node.PARENT] == -1, "the root has no parent")
+        two = self.height == 1 or links[root, node.SIZE] >= 2
         _promise(two, "a root that is no leaf has two entries or more")
-        pending, nodes, rules = [root], 0, list[int]()
-        while pending:
-            i = pending.pop()
-            nodes += 1
-            _promise(nodes <= n, "no node is there twice")
-            below = self._validate_node(i, root)
-            (rules if self.links[i, node.LEVEL] == 0 else pending).extend(below)
-        alive = np.flatnonzero(self.alive)
-        _promise(sorted(rules) == alive.tolist(), "each rule is in the tree once")
+        _promise(links[root, node.LEVEL] >= 0, "the root is no free node")
+        taken, nodes = np.zeros(len(links), dtype=np.bool_), np.array([root])
+        for level in range(self.height - 1, -1, -1):
+            taken[nodes] = True
+            parts = [self._validate_nodes(nodes[k : k + _BLOCK], level) for k in range(0, len(nodes), _BLOCK)]
+            nodes = np.concatenate(parts)  # at last: the rules
+            _promise(len(np.unique(nodes)) == len(nodes), f"no {'node' if level else 'rule'} is there twice")
+        _promise(np.array_equal(np.sort(nodes), alive), "each rule is in the tree once")
         _promise((self.home[self.alive == 0] == -1).all(), "a deleted rule has no place")
-        owners = set(self._slot.values())
-        _promise(set(self.owner[alive].tolist()) <= owners, "each rule is of a classifier of the table")
+        free = int(self.head[node.FREE])
+        while free >= 0:
+            _promise(not taken[free], "free nodes are apart from each other and from the tree")
+            taken[free], free = True, int(links[free, node.PARENT])
 
-    def _validate_node(self, i: int, root: int) -> list[int]:
-        """Refuse a damaged node; give its entries."""
-        size, level = int(self.links[i, node.SIZE]), int(self.links[i, node.LEVEL])
-        _promise(0 <= size <= self.head[node.MOST], "nodes have at most M entries")
-        _promise(i == root or size >= self.head[node.LEAST], "nodes have at least m entries")
-        _promise((self.low[i, :, size:] == np.inf).all(), "what is no entry holds nothing")
-        entries: list[int] = self.entry[i, :size].tolist()
-        for e, what in enumerate(entries):
-            lo, hi, bits = self.low[i, :, e], self.high[i, :, e], self.flags[i, e]
-            if level == 0:
-                _promise(0 <= what < len(self) and self.home[what] == i, "each rule knows its leaf")
-                same = (lo == self.lo[what]).all() and (hi == self.hi[what]).all()
-                _promise(same and (bits == self.bits[what]).all(), "a leaf holds the boxes of its rules")
-                continue
-            known = 0 <= what < len(self.links) and self.links[what, node.PARENT] == i
-            _promise(known, "each node knows its parent")
-            _promise(self.links[what, node.LEVEL] == level - 1, "all leaves are equally deep")
-            k = int(self.links[what, node.SIZE])
-            same = (lo == self.low[what, :, :k].min(axis=1, initial=np.inf)).all()
-            same &= (hi == self.high[what, :, :k].max(axis=1, initial=-np.inf)).all()
-            union = np.bitwise_or.reduce(self.flags[what, :k], axis=0)
-            _promise(bool(same) and (bits == union).all(), "the box of a node is the union of its entries")
-        return entries
+    def _validate_nodes(self, nodes: Ints, level: int) -> Ints:
+        """Refuse damaged nodes of one level; give their entries."""
+        places, size = np.arange(self.entry.shape[1]), self.links[nodes, node.SIZE]
+        enough = (size >= self.head[node.LEAST]) | (nodes == self.head[node.ROOT])
+        _promise(enough.all(), "nodes have at least m entries")
+        held, low, high = places < size[:, None], self.low[nodes].swapaxes(1, 2), self.high[nodes].swapaxes(1, 2)
+        _promise((low[~held] == np.inf).all(), "what is no entry holds nothing")
+        what: Ints = self.entry[nodes][held]
+        above = np.repeat(nodes, size)
+        there = ((what >= 0) & (what < (self.head[node.USED] if level else len(self)))).all()
+        if level == 0:
+            _promise(there and (self.home[what] == above).all(), "each rule knows its leaf")
+            lo, hi, bits, said = self.lo[what], self.hi[what], self.bits[what], "a leaf holds the boxes of its rules"
+        else:
+            _promise(there and (self.links[what, node.PARENT] == above).all(), "each node knows its parent")
+            _promise((self.links[what, node.LEVEL] == level - 1).all(), "all leaves are equally deep")
+            own = (places < self.links[what, node.SIZE, None])[:, None]
+            lo = self.low[what].min(axis=2, initial=np.inf, where=own)
+            hi = self.high[what].max(axis=2, initial=-np.inf, where=own)
+            bits = np.bitwise_or.reduce(self.flags[what], axis=1, where=own.swapaxes(1, 2))
+            said = "the box of a node is the union of its entries"
+        same = (low[held] == lo).all() and (high[held] == hi).all() and (self.flags[nodes][held] == bits).all()
+        _promise(same, said)
+        return what
 
 
 def _promise(kept: Any, what: str) -> None:

@@ -1,10 +1,11 @@
 """Nodes of the E-tree, and the volumes of boxes."""
 
 import math
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
+from thalweg.core.declared import span, table
 from thalweg.index.trees_jit import Bits
 from thalweg.jit.compile import called, inlined
 from thalweg.pool.leaf_jit import Floats, Ints
@@ -14,28 +15,51 @@ ROOT, USED, FREE, MOST, LEAST = 0, 1, 2, 3, 4
 FLOOR, LOGS = 1e-3, 60
 """Share of the domain that a side counts at least: one without width must not hide all others. With more features than
 LOGS volumes are sums of logarithms: products would vanish."""
+HIGHEST = 60
+"""No tree has as many levels: each has a bit in a word."""
 _NOMINAL = 4  # the share of values that a box allows counts to this power
 
 
 class Tree(NamedTuple):
     """The tables of an E-tree. A node has room for E entries: M + 1, rounded up to whole vectors."""
 
-    low: Floats
+    low: Annotated[Floats, table("nodes", "d", "E", loose=True)]
     """nodes × d × E: lower ends of the boxes of a node's entries, side by side so that all are tested at once. Of an
     entry that is not there: ∞."""
-    high: Floats
+    high: Annotated[Floats, table("nodes", "d", "E", loose=True)]
     """nodes × d × E: upper ends. Of an entry that is not there: -∞."""
-    flags: Bits
+    flags: Annotated[Bits, table("nodes", "E", "width", loose=True)]
     """nodes × E × B: the bits of the entries' boxes, see trees_jit.py; of one not there: 0."""
-    entry: Ints
-    """nodes × E: of a leaf node rules (rows of the table), of a pivot node its children."""
-    links: Ints
+    entry: Annotated[Ints, table("nodes", "E", loose=True)]
+    """nodes × E: of a leaf node rules (rows of the table), of a pivot node its children; ``ETree.validate`` looks at
+    those that there are."""
+    links: Annotated[
+        Ints,
+        table(
+            "nodes",
+            3,
+            rows="used",
+            cells={SIZE: span(0, "M"), PARENT: span(-1, "used - 1"), LEVEL: span(-1, HIGHEST)},
+        ),
+    ]
     """nodes × 3: SIZE: entries; PARENT (-1: none; of a free node: the next); LEVEL (0: leaf)."""
-    head: Ints
+    head: Annotated[
+        Ints,
+        table(
+            5,
+            cells={
+                ROOT: span(0, "used - 1"),
+                USED: span(1, "nodes", name="used"),
+                FREE: span(-1, "used - 1"),
+                MOST: span("M", "M"),
+                LEAST: span("m", "m"),
+            },
+        ),
+    ]
     """5: ROOT, USED nodes, FREE: a free one (-1: none), MOST and LEAST entries M and m."""
-    home: Ints
+    home: Annotated[Ints, table("rules", least=-1, most="used - 1")]
     """rules: the leaf node that holds the rule; -1: none."""
-    domain: Floats
+    domain: Annotated[Floats, table(2, "d", loose=True)]
     """2 × d: least and greatest end of all boxes so far, by which volumes are measured."""
     values: Ints
     """d: as in trees_jit.py."""

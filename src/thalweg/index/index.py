@@ -8,9 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thalweg.core import params
+from thalweg.core.declared import check, declared
 from thalweg.core.fields import Parametrised
 from thalweg.core.protocols import State
 from thalweg.index.rules import Floats, Ints, Rules, bit_places
+from thalweg.index.scores_jit import Votes
 from thalweg.index.trees_jit import Boxes
 from thalweg.jit.compile import plain
 
@@ -18,6 +20,7 @@ _DEAD = 0.25
 """The tables are written anew once so large a share of their rules is deleted."""
 _GONE = -(1 << 63)
 """The name of a classifier that was deleted."""
+_LARGEST, _MOST_CLASSES = 1 << 62, 1 << 22
 
 
 class Matches:
@@ -40,13 +43,10 @@ class Matches:
 class Index(Parametrised, ABC):
     """What all indexes share: the table of rules. A kind of index adds how rules are found."""
 
-    TABLES: ClassVar[tuple[str, ...]] = (
-        "lo", "hi", "bits", "values", "payload", "owner", "number", "alive", "weight", "names",
-    )  # fmt: skip
+    BUNDLES: ClassVar[tuple[type, ...]] = (Boxes, Votes)
+    """What declares its tables; a kind of index may add one."""
     mappable: ClassVar[bool] = True
     """Can its tables stand on a file?"""
-    OWN: ClassVar[tuple[str, ...]] = ()
-    """Tables that a kind of index adds."""
     needs_trees: ClassVar[bool] = False
     """Can it only hold rules of trees?"""
 
@@ -102,7 +102,7 @@ class Index(Parametrised, ABC):
         weight : float | None
             Of its votes; None: its say in the ensemble that it comes from.
         """
-        params.whole("name", name)
+        params.whole("name", name, least=-_LARGEST, most=_LARGEST)
         if not isinstance(rules, Rules):
             raise TypeError(f"rules must be Rules, got {params.shown(rules)}")
         if int(name) in self._slot:
@@ -214,7 +214,7 @@ class Index(Parametrised, ABC):
 
     def tables(self) -> State:
         """All tables, not copied: what another process needs to answer."""
-        return {name: getattr(self, name) for name in (*self.TABLES, *self.OWN)}
+        return {name: getattr(self, name) for bundle in self.BUNDLES for name in declared(bundle)}
 
     def state(self) -> State:
         """Copy out all tables."""
@@ -229,32 +229,37 @@ class Index(Parametrised, ABC):
             False hands the arrays over: they belong to the index from now on, and may change.
         """
         mine = f"state must be what {type(self).__name__}.state() gave"
-        fresh = type(self)(**self.get_params()).tables()
-        for name, table in fresh.items():
-            if name not in state:
-                raise ValueError(f"{mine}: it lacks {name!r}")
-            given = state[name]
-            if not isinstance(given, np.ndarray) or given.dtype != table.dtype or given.ndim != table.ndim:
-                raise ValueError(f"{mine}: its table {name!r} has another type or shape")
-        n, d, slots = len(state["lo"]), len(state["values"]), len(state["names"])
-        _, width = bit_places(state["values"])
-        owner = state["owner"]
-        fits = (
-            state["lo"].shape == state["hi"].shape == (n, d)
-            and state["bits"].shape == (n, width)
-            and all(len(state[name]) == n for name in ("payload", "owner", "number", "alive"))
-            and len(state["weight"]) == slots
-            and (state["values"] >= 0).all()
-            and (n == 0 or (0 <= owner.min() and owner.max() < slots and (np.diff(owner) >= 0).all()))
-        )
-        if not fits:
-            raise ValueError(f"{mine}: its tables do not fit each other")
+        try:
+            tables = {name: state[name] for bundle in self.BUNDLES for name in declared(bundle)}
+            self._refuse_unsound(tables)
+        except KeyError as error:
+            raise ValueError(f"{mine}: it lacks {error}") from None
+        except ValueError as error:
+            raise ValueError(f"{mine}: {error}") from None
         before = self.tables()
         try:
-            self._take({name: state[name].copy() if copy else state[name] for name in fresh})
+            self._take({name: table.copy() if copy else table for name, table in tables.items()})
         except Exception:
             self._take(before)
             raise
+
+    def _refuse_unsound(self, tables: State) -> None:
+        """Refuse tables that are not as declared, or do not fit each other."""
+        sizes = self._sizes()
+        for bundle in self.BUNDLES:
+            sizes = check(bundle, tables, most=None, **sizes)
+        owner, alive, names = tables["owner"], tables["alive"], tables["names"]
+        there = names != _GONE
+        if bit_places(tables["values"])[1] != sizes["width"] or sizes["classes"] > _MOST_CLASSES:
+            raise ValueError("its tables do not fit each other")
+        if (np.diff(owner) < 0).any() or not there[owner[alive != 0]].all():
+            raise ValueError("its rules are not in the order of their classifiers")
+        if len(np.unique(names[there])) != np.count_nonzero(there):
+            raise ValueError("two of its classifiers have the same name")
+
+    def _sizes(self) -> dict[str, int]:
+        """Sizes of tables that follow from the parameters, by name."""
+        return {}
 
     def _take(self, tables: State) -> None:
         """Let the tables be these."""

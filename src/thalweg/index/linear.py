@@ -6,7 +6,7 @@ import numpy as np
 
 from thalweg.index import scores_jit as jit
 from thalweg.index import trees_jit
-from thalweg.index.batch import height, rooms
+from thalweg.index.batch import height, refuse_tangled, rooms
 from thalweg.index.batch_jit import batch_scores
 from thalweg.index.index import Index
 from thalweg.index.rules import Floats, Ints, Rules
@@ -46,13 +46,13 @@ class _Trees(Index):
     """What indexes share that go down trees."""
 
     needs_trees = True
-    OWN = ("packed", "rule", "roots", "grown")
+    BUNDLES = (*Index.BUNDLES, trees_jit.Grown)
 
     def _reset(self) -> None:
         self.packed = np.zeros(0, dtype=trees_jit.PACKED)
         self.rule = np.zeros(0, dtype=np.uint32)
         self.roots = np.zeros(0, dtype=np.int64)
-        self.grown = np.zeros(0, dtype=np.int64)  # which classifier each tree is
+        self.grown = np.zeros(0, dtype=np.int64)
         self._height = 0
 
     def _add(self, rules: Rules, first: int) -> None:
@@ -65,7 +65,7 @@ class _Trees(Index):
         size = int(trees_jit.pack(rules.nodes, rules.missing, packed, leaf, base, 0))
         rows = np.append(np.where(rules.leaf_rule >= 0, first + rules.leaf_rule, trees_jit.NO_LEAF), trees_jit.NO_LEAF)
         which = np.minimum(leaf[:size], len(rows) - 1)
-        self._height = max(self._height, height(packed[:size], np.zeros(1, dtype=np.int64), base))
+        self._height = max(self._height, height(packed[:size], base))
         self.packed = np.concatenate([self.packed, packed[:size]])
         self.rule = np.concatenate([self.rule, rows[which].astype(np.uint32)])
         self.roots = np.append(self.roots, base)
@@ -94,17 +94,10 @@ class _Trees(Index):
         self.rule[there] = new[self.rule[there].astype(np.int64)].astype(np.uint32)
 
     def _adopt(self) -> None:
-        n = len(self.packed)
-        sound = (
-            len(self.rule) == n
-            and len(self.roots) == len(self._slot)
-            and (self.packed["left"] < max(1, n)).all()
-            and (self.packed["feature"] // 2 < max(1, len(self.values))).all()
-            and ((self.roots >= 0) & (self.roots < n)).all()
-        )
-        if not sound:
-            raise ValueError("state must be what state() gave: its trees point outside themselves")
-        self._height = height(self.packed, self.roots)
+        refuse_tangled(self.packed, self.roots)
+        if self.grown.tolist() != sorted(self._slot.values()):
+            raise ValueError("state must be what state() gave: its trees are not those of its classifiers")
+        self._height = height(self.packed)
 
     def _match(self, X: Floats, start: Ints) -> Ints:
         return jit.descend_match(self.packed, self.rule, self.roots, self.alive, X, start)

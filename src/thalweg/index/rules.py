@@ -15,11 +15,17 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 
+MOST_BITS = 1 << 22
+"""Of one rule: for each feature one, for each value of a nominal feature one more."""
+
+
 def bit_places(values: Ints) -> tuple[Ints, int]:
     """Where the bits of each feature begin, and how many words all of them take. values: 0 for a numeric feature."""
-    sizes = np.where(values > 0, values + 2, 1)
-    ends = np.cumsum(sizes)
-    return ends - sizes, max(1, -(-int(sizes.sum()) // 64))
+    sizes = np.where(values > 0, np.minimum(values, MOST_BITS) + 2, 1)
+    ends, total = np.cumsum(sizes), int(sizes.sum())
+    if total > MOST_BITS:
+        raise ValueError(f"rules must have at most {MOST_BITS} features and values of nominal features, got {total}")
+    return ends - sizes, max(1, -(-total // 64))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

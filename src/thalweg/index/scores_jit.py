@@ -1,22 +1,35 @@
 """What all indexes share: the table of rules, and how matched rules become scores.
 
-| table   | shape      | dtype   | meaning                                                                          |
-| boxes   |            |         | as in trees_jit.py, a row for each rule, in the order of insertion               |
-| payload | rules × C  | float64 | what each rule votes                                                             |
-| owner   | rules      | int64   | the classifier that each rule is of, counted in the order of insertion           |
-| alive   | rules      | int64   | 0: the rule's classifier was deleted                                             |
-| weight  | classifiers| float64 | of each classifier's votes                                                       |
-
-The votes of the rules that hold a record are added in the order of the table, whichever index finds them: sums of
-floats depend on it.
+Rules are boxes (trees_jit.py), a row for each, in the order of insertion. The votes of the rules that hold a record are
+added in the order of the table, whichever index finds them: sums of floats depend on it.
 """
+
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
+from thalweg.core.declared import table
 from thalweg.index.trees_jit import Boxes, Whole, descend, holds
 from thalweg.jit.compile import called, compiled, inlined
 from thalweg.pool.leaf_jit import Floats, Ints
 from thalweg.pool.pool_jit import Nodes
+
+
+class Votes(NamedTuple):
+    """What the rules of an index vote, and which classifiers they are of."""
+
+    payload: Annotated[Floats, table("rules", "classes", loose=True)]
+    """rules × C: what each rule votes."""
+    owner: Annotated[Ints, table("rules", least=0, most="slots - 1")]
+    """rules: the classifier that each is of, counted in the order of insertion."""
+    number: Annotated[Ints, table("rules", least=0, most="rules - 1")]
+    """rules: which rule of its classifier each is."""
+    alive: Annotated[Ints, table("rules", least=0, most=1)]
+    """rules: 0: the classifier was deleted."""
+    weight: Annotated[Floats, table("slots", least=0)]
+    """classifiers: of each one's votes."""
+    names: Annotated[Ints, table("slots", loose=True)]
+    """classifiers: the number under which each was inserted; the least there is: it was deleted."""
 
 
 @inlined

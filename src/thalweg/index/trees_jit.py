@@ -4,19 +4,17 @@
 | nodes   | nodes        | NODE    | as in pool/pool_jit.py,  the root first; of a leaf ``left`` is its number   |
 | missing | nodes        | int64   | of an inner node: the child for a value that is missing or has no branch      |
 
-Packed, every test is ``x_f ≤ t``: a nominal one becomes two or more of them, and a node may be there twice.
-
-| packed  | nodes        | PACKED  | threshold; feature: 2 f, 2 f + 1 where missing values go right; left child   |
-|         |              |         | of a leaf: ∞, 0, itself                                                      |
-| leaf    | nodes        | uint32  | the number of a leaf; NO_LEAF: inner node                                     |
+Packed, every test is ``x_f ≤ t``: a nominal one becomes two or more of them, and a node may be there twice. ``leaf``
+has for each packed node the number of a leaf; NO_LEAF: an inner node.
 """
 
 import math
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from thalweg.core.declared import span, table
 from thalweg.jit.compile import called, compiled, inlined
 from thalweg.pool.leaf_jit import Floats, Ints
 from thalweg.pool.pool_jit import LEAF, NODE, Nodes, arity, feature_of, heavier, left_of
@@ -32,17 +30,37 @@ _ONE = np.uint64(1)
 class Boxes(NamedTuple):
     """Rules as boxes, a row for each."""
 
-    lo: Floats
+    lo: Annotated[Floats, table("rules", "d", loose=True)]
     """rules × d: a box holds x_f if lo ≤ x_f ≤ hi; of a nominal feature -∞."""
-    hi: Floats
+    hi: Annotated[Floats, table("rules", "d", loose=True)]
     """rules × d: of a nominal feature ∞."""
-    bits: Bits
+    bits: Annotated[Bits, table("rules", "width", loose=True)]
     """rules × B: for each feature first "missing values too", then of a nominal feature with V values one for each of
     them, and one for all others."""
-    values: Ints
+    values: Annotated[Ints, table("d", least=0, most="64 * width")]
     """d: V of each feature; 0: numeric."""
     at: Ints
     """d: where the bits of each feature begin."""
+
+
+class Grown(NamedTuple):
+    """The trees of an index, one after the other."""
+
+    packed: Annotated[
+        Nodes,
+        table(
+            "nodes",
+            dtype=PACKED,
+            cells={"threshold": span(loose=True), "feature": span(0, "2 * d - 1"), "left": span(0, "nodes - 1")},
+        ),
+    ]
+    """nodes: threshold; feature: 2 f, 2 f + 1 where missing values go right; left child. Of a leaf: ∞, 0, itself."""
+    rule: Annotated[Whole, table("nodes", loose=True)]
+    """nodes: the rule of a leaf; any number that is none: no rule."""
+    roots: Annotated[Ints, table("trees", least=0, most="nodes - 1")]
+    """trees: where each begins; it ends where the next begins."""
+    grown: Annotated[Ints, table("trees", least=0, most="slots - 1")]
+    """trees: which classifier each is."""
 
 
 @compiled

@@ -12,16 +12,17 @@ sparse ones go through BLAS and LAPACK, and may differ in the last bits between 
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Literal, Self, final
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from thalweg.core import fields
+from thalweg.core.declared import check, table
 from thalweg.core.fields import Parametrised
 from thalweg.core.params import shown, whole
 from thalweg.core.protocols import State
-from thalweg.core.tables import sound
+from thalweg.core.tables import numbered
 from thalweg.tensors import chordal_jit as jit
 from thalweg.tensors.forms import CPTensors, Floats, Ints, Tensors, form, shape_of, tensors_in
 from thalweg.tensors.joining import FORMS, form_from, shape_from
@@ -96,6 +97,22 @@ class Bases(ABC):
         return {"form": kind, "shape": shape} | {name: part.copy() for name, part in parts.items()}
 
 
+class Spaces(NamedTuple):
+    """What all bases have."""
+
+    logs: Annotated[Floats, table("n", loose=True)]
+    """n: log of the norm of each tensor; -∞ for a tensor that is 0."""
+    ranks: Annotated[Ints, table("n", "L", least=0, most=2**62)]
+    """n × L: dimensions of the row spaces."""
+
+
+class Rows(NamedTuple):
+    """The bases of one mode as rows."""
+
+    rows: Annotated[Floats, table("n", "m", "P")]
+    """n × m × P: rows beyond the rank are zeros."""
+
+
 @final
 class DenseBases(Bases):
     """Bases as rows of arrays (n, m_j, P_j); rows beyond the rank are zeros, so that all have one shape."""
@@ -123,9 +140,9 @@ class DenseBases(Bases):
     @classmethod
     def made(cls, state: State, shape: tuple[int, ...], ranks: Ints, logs: Floats) -> tuple[Self, list[int]]:
         """Make bases from the rows of each mode."""
-        widths = [sides(shape, j)[1] for j in range(len(shape))]
-        rows = [sound(state, f"rows_{j}", (len(logs), None, width)).copy() for j, width in enumerate(widths)]
-        return cls(shape, rows, ranks, logs), [table.shape[1] for table in rows]
+        modes = range(len(shape))
+        most = [check(Rows, numbered(j, state), n=len(logs), P=sides(shape, j)[1])["m"] for j in modes]
+        return cls(shape, [state[f"rows_{j}"].copy() for j in modes], ranks, logs), most
 
 
 def bases_from(state: Mapping[str, NDArray[Any]]) -> Bases:
@@ -140,11 +157,14 @@ def bases_from(state: Mapping[str, NDArray[Any]]) -> Bases:
 
     kinds: dict[str, type[Bases]] = {"dense": DenseBases, "cp": CPBases, "sparse": SparseBases}
     kind, shape = form_from(state), shape_from(state)
-    n = len(state["logs"])
-    ranks = sound(state, "ranks", (n, len(shape)), np.int64, least=0).copy()
-    logs = sound(state, "logs", (n,), least=-np.inf).copy()
+    n = check(Spaces, state, L=len(shape))["n"]
+    if n == 0 or (kind != "dense" and len(shape) == 1):
+        raise ValueError("its bases are none, or of tensors in another form")
+    ranks, logs = state["ranks"].copy(), state["logs"].copy()
+    if not (logs < np.inf).all():  # -∞ is the log of a tensor that is 0
+        raise ValueError("its table 'logs' holds what no bases could")
     found, most = kinds[kind].made(dict(state), shape, ranks, logs)
-    if n == 0 or (ranks > most).any():
+    if min(most) < 1 or (ranks > most).any():
         raise ValueError("its table 'ranks' holds what no bases could")
     return found
 

@@ -1,18 +1,27 @@
 """Bases of the row spaces of tensors in factor form, without writing a tensor out."""
 
 import math
-from typing import Self, final
+from typing import Annotated, NamedTuple, Self, final
 
 import numpy as np
 
+from thalweg.core.declared import check, table
 from thalweg.core.protocols import State
-from thalweg.core.tables import sound
 from thalweg.tensors import chordal_jit as jit
 from thalweg.tensors.bases import GRAM_TOL, Bases, Decomposition, row_sums
 from thalweg.tensors.forms import CPTensors, Floats, Ints
 
 MANY_COLUMNS = 32
 """CP tensors of a higher rank, such as means of many, go through LAPACK instead of Jacobi's rotations."""
+
+
+class Mixed(NamedTuple):
+    """Bases as columns of factors that are mixed."""
+
+    columns: Annotated[Floats, table("n", "L", "r", "N")]
+    """n × L × r × N: the columns of the factors, each of length 1, or zeros."""
+    turns: Annotated[Floats, table("n", "L", "r", "m")]
+    """n × L × r × m: how they are mixed."""
 
 
 @final
@@ -40,9 +49,10 @@ class CPBases(Bases):
     def made(cls, state: State, shape: tuple[int, ...], ranks: Ints, logs: Floats) -> tuple[Self, list[int]]:
         """Make bases from columns and turns."""
         n, L = ranks.shape
-        columns = sound(state, "columns", (n, L, None, max(shape))).copy()
-        turns = sound(state, "turns", (n, L, columns.shape[2], None)).copy()
-        return cls(shape, columns, turns, ranks, logs), [turns.shape[3]] * L
+        found = check(Mixed, state, n=n, L=L, N=max(shape))
+        return cls(shape, state["columns"].copy(), state["turns"].copy(), ranks, logs), [
+            min(found["r"], found["m"])
+        ] * L
 
 
 def cp_bases(how: Decomposition, X: CPTensors) -> CPBases:

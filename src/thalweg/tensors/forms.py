@@ -177,7 +177,7 @@ class SparseTensors:
             raise ValueError(f"coords must have the shape ({v.size}, {len(shape)}), got {at.shape}")
         if at.dtype.kind not in "iu" or ends.dtype.kind not in "iu":
             raise TypeError(f"coords and starts must be whole numbers, got {at.dtype} and {ends.dtype}")
-        steps_up = ends.ndim == 1 and len(ends) > 0 and bool((np.diff(ends.astype(np.int64)) >= 0).all())
+        steps_up = ends.ndim == 1 and len(ends) > 0 and bool((ends[:-1] <= ends[1:]).all())
         if not steps_up or ends[0] != 0 or ends[-1] != len(v):
             raise ValueError(f"starts must rise from 0 to {len(v)}, the number of values, got {shown(starts)}")
         wrong = np.argwhere((at < 0) | (at >= np.array(shape, dtype=np.int64)))

@@ -1,17 +1,47 @@
 """Chunks of tensors put together, and written down as arrays."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from thalweg.core.declared import check, table
 from thalweg.core.door import MOST_MODES
 from thalweg.core.protocols import State
-from thalweg.core.tables import sound
-from thalweg.tensors.forms import CPTensors, Floats, SparseTensors, Tensors, form, shape_of
+from thalweg.tensors.forms import CPTensors, Floats, Ints, SparseTensors, Tensors, form, shape_of
 
 FORMS = ("dense", "cp", "sparse")
+
+
+class Form(NamedTuple):
+    """Which form tensors are in."""
+
+    form: Annotated[Ints, table(1, least=0, most=len(FORMS) - 1)]
+    """1: its place in FORMS."""
+
+
+class Shape(NamedTuple):
+    """Which shape tensors have, where their values do not tell."""
+
+    shape: Annotated[Ints, table("L", least=1, most=2**62)]
+    """L: the size of each mode."""
+
+
+class Factors(NamedTuple):
+    """CP tensors."""
+
+    weights: Annotated[Floats, table("n", "r")]
+    """n × r."""
+    columns: Annotated[Floats, table("n", "L", "r", "N")]
+    """n × L × r × N: the columns of the factors; N: of the longest mode."""
+
+
+class Arrays(NamedTuple):
+    """Tensors of any number of modes, each written as a row."""
+
+    arrays: Annotated[Floats, table("n", "values")]
+    """n × values."""
 
 
 def join(chunks: Sequence[Tensors]) -> Tensors:
@@ -76,14 +106,26 @@ def tensors_from(state: Mapping[str, NDArray[Any]]) -> Tensors:
     """
     kind = form_from(state)
     if kind == "dense":
-        values: Floats = sound(state, "values", (None,) * max(2, state["values"].ndim)).copy()
-        return values
+        return arrays_from(state["values"])
     shape = shape_from(state)
     if kind == "cp":
-        n, r = sound(state, "weights", (None, None)).shape
-        columns = sound(state, "columns", (n, len(shape), r, max(shape)))
-        return CPTensors.from_columns(state["weights"].copy(), columns.copy(), shape)
+        if 0 in (found := check(Factors, state, L=len(shape), N=max(shape))).values():
+            raise ValueError(f"its tensors are {found['n']} of rank {found['r']}")
+        return CPTensors.from_columns(state["weights"].copy(), state["columns"].copy(), shape)
     return SparseTensors(state["coords"], state["values"], starts=state["starts"], shape=shape)
+
+
+def arrays_from(given: NDArray[Any]) -> Floats:
+    """Give a copy of tensors written as an array (n, N1, …, NL), or refuse them.
+
+    >>> arrays_from(np.zeros((0, 4)))
+    Traceback (most recent call last):
+    ValueError: its tensors have the shape (0, 4)
+    """
+    if not (isinstance(given, np.ndarray) and 2 <= given.ndim <= MOST_MODES + 1 and given.size):
+        raise ValueError(f"its tensors have the shape {np.shape(given)}")
+    check(Arrays, {"arrays": given.reshape(len(given), -1)})
+    return given.copy()
 
 
 def form_from(state: Mapping[str, NDArray[Any]]) -> str:
@@ -92,7 +134,8 @@ def form_from(state: Mapping[str, NDArray[Any]]) -> str:
     >>> form_from(tensors_state(np.zeros((2, 4, 4))))
     'dense'
     """
-    return FORMS[int(sound(state, "form", (1,), np.int64, least=0, below=len(FORMS))[0])]
+    check(Form, state)
+    return FORMS[int(state["form"][0])]
 
 
 def shape_from(state: Mapping[str, NDArray[Any]]) -> tuple[int, ...]:
@@ -101,7 +144,6 @@ def shape_from(state: Mapping[str, NDArray[Any]]) -> tuple[int, ...]:
     >>> shape_from({"shape": np.array([4, 5])})
     (4, 5)
     """
-    sizes = sound(state, "shape", (None,), np.int64, least=1)
-    if not 1 <= len(sizes) <= MOST_MODES:
-        raise ValueError("its table 'shape' has another shape")
-    return tuple(int(size) for size in sizes)
+    if not 1 <= check(Shape, state)["L"] <= MOST_MODES:
+        raise ValueError("its table 'shape' has another type or shape")
+    return tuple(state["shape"].tolist())

@@ -1,14 +1,26 @@
 """Bases of the row spaces of sparse tensors, by the columns of their flattenings that are not 0."""
 
-from typing import Any, Self, final
+from typing import Annotated, Any, NamedTuple, Self, final
 
 import numpy as np
 
+from thalweg.core.declared import check, table
 from thalweg.core.protocols import State
-from thalweg.core.tables import sound
+from thalweg.core.tables import numbered
 from thalweg.tensors import chordal_jit as jit
 from thalweg.tensors.bases import Bases, Decomposition, scaled
 from thalweg.tensors.forms import LARGEST_DENSE, Floats, Ints, SparseTensors
+
+
+class Columns(NamedTuple):
+    """The columns of the flattenings along one mode that are not 0, those of the first tensor first."""
+
+    keys: Annotated[Ints, table("c", "L - 1", least=0, most=2**62)]
+    """c × L - 1: where they are in the other modes."""
+    values: Annotated[Floats, table("c", "m")]
+    """c × m: what the basis is there."""
+    starts: Annotated[Ints, table("n + 1", least=0, most="c")]
+    """n + 1: where those of each tensor begin, and the last end."""
 
 
 @final
@@ -46,14 +58,14 @@ class SparseBases(Bases):
     def overlaps(self, others: Self) -> Floats:
         """Give Tr(GᵀG), (n, s, L), from the columns that both have."""
         out = np.zeros((len(self), len(others), len(self.shape)))
-        for j, (place, table) in enumerate(others.tables()):
+        for j, (place, every) in enumerate(others.tables()):
             packed = _packed(self.keys[j])
             for i in range(len(self)):
                 a, b = self.starts[j][i], self.starts[j][i + 1]
                 at = [place.get(key, 0) for key in packed[a:b]]
                 mine = np.ascontiguousarray(self.values[j][a:b, : self.ranks[i, j]].T)
                 sums = np.zeros((1, len(others)))
-                jit.add_squares(np.ascontiguousarray(mine @ table[at])[None], sums)
+                jit.add_squares(np.ascontiguousarray(mine @ every[at])[None], sums)
                 out[i, :, j] = sums[0]
         return out
 
@@ -66,14 +78,13 @@ class SparseBases(Bases):
     @classmethod
     def made(cls, state: State, shape: tuple[int, ...], ranks: Ints, logs: Floats) -> tuple[Self, list[int]]:
         """Make bases from keys, values and starts."""
-        modes, L, n = range(len(shape)), len(shape), len(logs)
-        starts = [sound(state, f"starts_{j}", (n + 1,), np.int64, least=0).copy() for j in modes]
-        keys = [sound(state, f"keys_{j}", (None, L - 1), np.int64, least=0).copy() for j in modes]
-        values = [sound(state, f"values_{j}", (len(keys[j]), None)).copy() for j in modes]
-        for at, table in zip(starts, keys, strict=True):
-            if at[0] != 0 or at[-1] != len(table) or (np.diff(at) < 0).any():
+        parts = [numbered(j, state) for j in range(len(shape))]
+        widths = [check(Columns, part, L=len(shape), n=len(logs))["m"] for part in parts]
+        keys, values, starts = ([part[name].copy() for part in parts] for name in Columns._fields)
+        for at, some in zip(starts, keys, strict=True):
+            if at[0] != 0 or at[-1] != len(some) or (np.diff(at) < 0).any():
                 raise ValueError("its tables 'starts' and 'keys' do not fit each other")
-        return cls(shape, keys, values, starts, ranks, logs), [table.shape[1] for table in values]
+        return cls(shape, keys, values, starts, ranks, logs), widths
 
 
 def sparse_bases(how: Decomposition, X: SparseTensors) -> SparseBases:

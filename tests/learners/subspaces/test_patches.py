@@ -70,7 +70,7 @@ def test_adopted_tables_give_the_same():
     other.adopt(map.tables(), (9, 9, 3))
     assert other.transform(X).tobytes() == map.transform(X).tobytes()
     bad = map.tables() | {"filters": map.tables()["filters"] + 9}
-    with pytest.raises(ValueError, match="'filters' holds what no filters could"):
+    with pytest.raises(ValueError, match="'filters.0.' must hold numbers from 0 to 2"):
         other.adopt(bad, (9, 9, 3))
 
 

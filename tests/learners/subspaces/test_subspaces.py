@@ -78,12 +78,14 @@ def test_adopts_only_what_fits():
     Z, y = rows()
     spaces, other = ClassSubspaces(rank=3), ClassSubspaces(rank=3)
     spaces.learn(Z, y)
-    other.adopt(spaces.tables())
+    other.adopt(spaces.tables(), spaces.classes)
     assert other.residuals(Z).tobytes() == spaces.residuals(Z).tobytes()
-    with pytest.raises(ValueError, match="'bases' has another shape"):
-        ClassSubspaces(rank=2).adopt(spaces.tables())
-    with pytest.raises(ValueError, match="'counts' holds what no learner could"):
-        other.adopt(spaces.tables() | {"counts": -1.0 - spaces.tables()["counts"]})
+    with pytest.raises(ValueError, match="'bases' has another type or shape"):
+        ClassSubspaces(rank=2).adopt(spaces.tables(), spaces.classes)
+    with pytest.raises(ValueError, match="'counts' must hold numbers of at least 0"):
+        other.adopt(spaces.tables() | {"counts": -1.0 - spaces.tables()["counts"]}, spaces.classes)
+    with pytest.raises(ValueError, match="a size 'K' of at most"):
+        other.adopt(spaces.tables(), spaces.classes - 1)
 
 
 @pytest.mark.parametrize(("params", "sentence"), [

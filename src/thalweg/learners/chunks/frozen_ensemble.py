@@ -1,13 +1,14 @@
 """An ensemble of trees by chunks as it is at one moment: an index of its own, which learns no more."""
 
 from collections.abc import Mapping
-from typing import Any, final
+from typing import Annotated, Any, NamedTuple, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from thalweg.core import params
 from thalweg.core.classifier import Floats, Ints
+from thalweg.core.declared import check, table
 from thalweg.core.fields import free
 from thalweg.core.labels import Labels
 from thalweg.core.protocols import State
@@ -16,6 +17,13 @@ from thalweg.frozen.frozen_forest import Frozen
 from thalweg.index.index import Index
 from thalweg.learners.chunks.target import Target, weight_of
 from thalweg.registry import INDEXES
+
+
+class Chosen(NamedTuple):
+    """The state beside the index."""
+
+    target: Annotated[Ints, table(1, least=-1, most=1)]
+    """1: the class whose rules are indexed; -1: those of all classes."""
 
 
 @final
@@ -87,7 +95,8 @@ class FrozenEnsemble(Frozen):
         index.restore(own, copy=False)
         if index.payload.shape[1] > len(labels) or (schema is not None and len(index.values) > schema.n_features):
             raise ValueError("its index has more classes or features than there are")
+        check(Chosen, state)
         [code] = state["target"].tolist()
-        if code != -1 and not (code in (0, 1) and index.payload.shape[1] == 2):
+        if code != -1 and index.payload.shape[1] != 2:
             raise ValueError("its index is for a class that there is not")
         self._take(index, Target(code))

@@ -48,10 +48,10 @@ class PastModel:
         """Give all tables, not copied."""
         return self.reduction.tables() | self.spaces.tables()
 
-    def adopt(self, tables: State) -> None:
-        """Continue from what ``tables`` gave."""
+    def adopt(self, tables: State, classes: int) -> None:
+        """Continue from what ``tables`` gave, with at most so many classes."""
         self.reduction.adopt(tables)
-        self.spaces.adopt(tables)
+        self.spaces.adopt(tables, classes)
         if self.spaces.p != self.reduction.p:
             raise ValueError("the tables 'directions' and 'sums' of its past model do not fit each other")
 

@@ -5,10 +5,10 @@ from typing import Any, Self, final
 import numpy as np
 from numpy.typing import NDArray
 
+from thalweg.core.declared import check
 from thalweg.core.fields import Parametrised, whole
 from thalweg.core.params import shown
 from thalweg.core.protocols import State
-from thalweg.core.tables import sound
 from thalweg.jit.compile import plain
 from thalweg.learners.subspaces import patches_jit as jit
 from thalweg.tensors.forms import Floats, Ints, tensors_in
@@ -133,21 +133,13 @@ class PatchFeatures(Parametrised):
     def adopt(self, tables: State, shape: tuple[int, ...]) -> None:
         """Continue from what ``tables`` gave, for images of this shape."""
         side, height, width, channels = self.shape_for(shape)
-        F = len(tables["filters"])
-        bank = jit.Filters(
-            modes=sound(tables, "modes", (2, side, side)),
-            colours=sound(tables, "colours", (channels, channels)),
-            filters=sound(tables, "filters", (F, 3), np.int64, least=0),
-            gains=sound(tables, "gains", (F, 2)),
-            cuts=sound(tables, "cuts", (2, self.cells + 1), np.int64),
-            floor=sound(tables, "floor", (1,)),
-        )
-        ends = np.array([height - side + 1, width - side + 1])
-        if bank.cuts[:, 0].any() or (np.diff(bank.cuts) < 1).any() or (bank.cuts[:, -1] != ends).any():
+        sizes = check(jit.Filters, tables, s=side, C=channels, G=self.cells, longest=max(height, width))
+        cuts, ends = tables["cuts"], np.array([height - side + 1, width - side + 1])
+        if cuts[:, 0].any() or (np.diff(cuts) < 1).any() or (cuts[:, -1] != ends).any():
             raise ValueError("its table 'cuts' holds what no filters could")
-        if (bank.filters >= [side, side, channels]).any() or bank.floor[0] <= 0.0:
-            raise ValueError("its table 'filters' holds what no filters could")
-        self._bank, self._shape = bank, shape
+        if not sizes["F"]:
+            raise ValueError("its table 'filters' holds no filter")
+        self._bank, self._shape = jit.Filters(*(tables[name] for name in jit.Filters._fields)), shape
 
     # -- inside -------------------------------------------------------------------------------------------------------
 

@@ -4,24 +4,17 @@ A patch has s x s x C values: rows a, columns b, channels k. A filter is the pro
 column of the HOSVD's U1, U2, U3), so an image is first mixed over channels, then over rows, then over columns, and the
 last step is taken only for the filters there are.
 
-| name      | shape     | meaning                                                                                      |
-| modes     | (2, s, s) | directions of rows and of columns, one in each row of the matrix                             |
-| colours   | (C, C)    | directions of the channels, one in each row                                                  |
-| filters   | (F, 3)    | the directions that a filter is made of: of rows, of columns, of channels                    |
-| gains     | (F, 2)    | what a response is multiplied by (whitening); the sum over the values of the filter          |
-| cuts      | (2, G+1)  | where the cells begin, in rows and columns of responses; then where the last one ends        |
-| floor     | (1,)      | added to the variance of a patch, so that flat patches stay small                            |
-
 An answer holds for each cell and each filter the mean of the positive and of the negative part of the responses:
 (G, G, F, 2). Each image is worked on alone, in one order of additions, so chunks change nothing.
 """
 
 import math
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from thalweg.core.declared import span, table
 from thalweg.jit.compile import called, compiled
 
 Floats = NDArray[np.float64]
@@ -32,14 +25,33 @@ LARGEST = 1e100
 
 
 class Filters(NamedTuple):
-    """The tables above; from Python they come as a plain tuple (see ``plain``)."""
+    """The filters and the cells; from Python they come as a plain tuple (see ``plain``)."""
 
-    modes: Floats
-    colours: Floats
-    filters: Ints
-    gains: Floats
-    cuts: Ints
-    floor: Floats
+    modes: Annotated[Floats, table(2, "s", "s")]
+    """2 × s × s: directions of rows and of columns, one in each row of the matrix."""
+    colours: Annotated[Floats, table("C", "C")]
+    """C × C: directions of the channels, one in each row."""
+    filters: Annotated[Ints, table("F", 3, cells={0: span(0, "s - 1"), 1: span(0, "s - 1"), 2: span(0, "C - 1")})]
+    """F × 3: the directions that a filter is made of: of rows, of columns, of channels."""
+    gains: Annotated[Floats, table("F", 2)]
+    """F × 2: what a response is multiplied by (whitening); the sum over the values of the filter."""
+    cuts: Annotated[Ints, table(2, "G + 1", least=0, most="longest")]
+    """2 × G + 1: where the cells begin, in rows and columns of responses; then where the last one ends."""
+    floor: Annotated[Floats, table(1, least=math.ulp(0.0))]
+    """1: added to the variance of a patch, so that flat patches stay small."""
+
+
+class Projection(NamedTuple):
+    """Rows in directions."""
+
+    centre: Annotated[Floats, table("Q")]
+    """Q: what is taken from a row."""
+    directions: Annotated[Floats, table("Q", "p")]
+    """Q × p: one in each column."""
+    turn: Annotated[Ints, table("turned", least=0, most="values - 1")]
+    """values or 0: where each value of a tensor is taken from; 0: as it is."""
+    sign: Annotated[Floats, table(1, least=-1, most=1)]
+    """1: what it is multiplied by then, 1 or -1."""
 
 
 @compiled

@@ -4,8 +4,8 @@ from typing import final
 
 import numpy as np
 
+from thalweg.core.declared import check
 from thalweg.core.protocols import State
-from thalweg.core.tables import sound
 from thalweg.learners.subspaces import patches_jit as jit
 from thalweg.learners.subspaces.patches import PatchFeatures
 from thalweg.tensors.forms import Floats, Ints
@@ -114,11 +114,11 @@ class Reduction:
         if self._patches is not None:
             self._patches.adopt(tables, self._shape)
             width = self._patches.width
-        own = {"centre": sound(tables, "centre", (width,)), "directions": sound(tables, "directions", (width, None))}
-        turn, sign = sound(tables, "turn", (None,), np.int64), sound(tables, "sign", (1,))
+        check(jit.Projection, tables, Q=width, values=values, most={"p": self._most})
+        centre, directions, turn, sign = (tables[name] for name in jit.Projection._fields)
         if (len(turn) and not np.array_equal(np.sort(turn), np.arange(values))) or abs(sign[0]) != 1.0:
             raise ValueError("its tables 'turn' and 'sign' hold what no view could")
-        self._tables, self._view = own, {"turn": turn, "sign": sign}
+        self._tables, self._view = {"centre": centre, "directions": directions}, {"turn": turn, "sign": sign}
 
 
 def _as_it_is() -> State:

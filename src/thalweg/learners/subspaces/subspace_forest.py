@@ -4,8 +4,8 @@ from typing import final
 
 from thalweg.core import fields
 from thalweg.core.classifier import Floats
-from thalweg.learners.subspaces.subspace_jit import draw
-from thalweg.learners.subspaces.subspace_learner import ROWS, SubspaceLearner
+from thalweg.learners.subspaces.subspace_jit import ROWS, draw
+from thalweg.learners.subspaces.subspace_learner import SubspaceLearner
 
 
 @final

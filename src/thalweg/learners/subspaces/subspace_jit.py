@@ -1,17 +1,16 @@
 """The loop of subspace learners: the first rows, who answers, and what a mistake changes.
 
-| name  | length | meaning                                                                                     |
-| gauge | GAUGE  | log of the softmax's sharpness; decayed errors of subspaces, trees, and both; right answers |
-
 A feature of a row is its residual to a class, less the least of its residuals, over their mean. The subspaces say
 softmax(-sharpness · feature), and the sharpness follows the gradient of the log loss. Who erred least of late answers.
 """
 
 import math
+from typing import Annotated, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from thalweg.core.declared import span, table
 from thalweg.detectors.any_jit import feed
 from thalweg.jit.argmax import first_greatest
 from thalweg.jit.compile import called, compiled
@@ -21,6 +20,10 @@ from thalweg.learners.subspaces.patches_jit import LARGEST
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
+ROWS, KEPT, SAMPLED, DRIFTS, GROWN = range(5)
+"""Places in ``head``: rows learned; kept for the reduction; sampled for the trees; drifts; are there trees?"""
+MANY = 2**62
+"""More rows than this are never learned."""
 SHARPNESS, ERRORS = range(2)
 SUBSPACES, TREES, BOTH = range(3)
 RIGHT = ERRORS + 3
@@ -29,6 +32,43 @@ FADING = 0.995
 _STEP = 0.05
 _SHARPEST = 12.0
 _SURE = 0.9
+
+
+class Course(NamedTuple):
+    """How far a learner has come, and the rows that it has kept on the way."""
+
+    head: Annotated[
+        Ints,
+        table(
+            5,
+            least=0,
+            most=MANY,
+            cells={
+                KEPT: span(0, "max(0, kept - 1)", name="n_kept"),
+                SAMPLED: span(0, "max(0, sample - 1)", name="n_sampled"),
+                GROWN: span(0, 1),
+            },
+        ),
+    ]
+    """5: ROWS, KEPT, SAMPLED, DRIFTS, GROWN."""
+    gauge: Annotated[Floats, table(GAUGE, least=0, cells={SHARPNESS: span(-_SHARPEST, _SHARPEST)})]
+    """GAUGE: log of the softmax's SHARPNESS; decayed ERRORS of subspaces, trees, and both; RIGHT answers."""
+    drift: Annotated[Floats, table(1, "columns", loose=True)]
+    """1 × –: a row of the detector, which knows what it may be."""
+    kept: Annotated[Floats, table("kept", "width", rows="n_kept")]
+    """warmup or 0 × d: the rows that the reduction will be learnt from."""
+    kept_codes: Annotated[Ints, table("kept", rows="n_kept", least=0, most="classes - 1")]
+    """warmup or 0: their classes."""
+    kept_weights: Annotated[Floats, table("kept", rows="n_kept", least=0)]
+    """warmup or 0."""
+    sample: Annotated[Floats, table("sample", "features", rows="n_sampled", loose=True)]
+    """warmup or 0 × features: the rows that the trees will begin with; NaN for a class that was not known."""
+    sample_codes: Annotated[Ints, table("sample", rows="n_sampled", least=0, most="classes - 1")]
+    """warmup or 0: their classes."""
+    sample_weights: Annotated[Floats, table("sample", rows="n_sampled", least=0)]
+    """warmup or 0."""
+    typical: Annotated[Floats, table("typical")]
+    """256 or 1, 0 without trees: values that stand for those of a feature."""
 
 
 @compiled

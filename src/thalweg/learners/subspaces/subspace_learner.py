@@ -7,9 +7,9 @@ import numpy as np
 
 from thalweg.core import fields, params
 from thalweg.core.classifier import Classifier, Floats, Ints
+from thalweg.core.declared import check
 from thalweg.core.protocols import State
 from thalweg.core.schema import Schema
-from thalweg.core.tables import sound
 from thalweg.detectors.by_name import make_detector
 from thalweg.detectors.detector import Detector
 from thalweg.jit.random import seeded
@@ -17,13 +17,12 @@ from thalweg.learners.subspaces import subspace_jit as jit
 from thalweg.learners.subspaces.past_model import PastModel
 from thalweg.learners.subspaces.patches import PatchFeatures, has_patches
 from thalweg.learners.subspaces.reduction import Reduction
+from thalweg.learners.subspaces.subspace_jit import DRIFTS, GROWN, KEPT, ROWS, SAMPLED
 from thalweg.learners.subspaces.subspaces import ClassSubspaces, SubspaceParams
 from thalweg.learners.tensors.records import Records, TensorParams
 from thalweg.learners.trees.binned import BinnedTrees
 from thalweg.tensors.forms import LARGEST_FULL, Shape
 
-ROWS, KEPT, SAMPLED, DRIFTS, GROWN = range(5)
-"""Places in ``head``: rows learned; kept for the reduction; sampled for the trees; drifts; are there trees?"""
 MOST_FEATURES = 32
 """Residuals to so many classes are features of the trees."""
 ANSWERS = ("subspaces", "trees", "both")
@@ -32,8 +31,7 @@ _TREE, _PAST = "tree_", "elder_"
 """What the names of the tables of the trees, and of the past model, begin with."""
 _BETTER = 0.03
 """By so much old knowledge must be right more often than the new to be taken up again."""
-_TABLES = ("head", "gauge", "drift", "kept", "kept_codes", "kept_weights", "sample", "sample_codes", "sample_weights",
-           "typical")  # fmt: skip
+_TYPICAL = 256
 
 
 def _auto_or_flag(name: str, value: Any) -> None:
@@ -346,38 +344,32 @@ class SubspaceLearner(SubspaceParams, TensorParams, Classifier):
         return self._own | self._reduction.tables() | self._spaces.tables() | trees | past
 
     def _adopt(self, tables: State, schema: Schema, classes: int) -> None:
-        own = {name: tables[name] for name in _TABLES}
-        self._refuse_unsound(own, schema.n_features)
+        own = {name: tables[name] for name in jit.Course._fields}
+        self._refuse_unsound(own, schema.n_features, classes)
         made = type(self)(**self.get_params(deep=False))  # beside, so that a state that is refused changes nothing
         made._records, made._own = Records(type(self).__name__, self.shape, schema), own
         made._make_parts(made._records.shape)
         made._reduction.adopt(tables)
-        made._spaces.adopt(tables)
+        made._spaces.adopt(tables, classes)
         made._trees.adopt(_part(tables, _TREE))
         if past := _part(tables, _PAST):
             made._past = PastModel(made._reduction.copy(), self._new_spaces(), made._records.shape)
-            made._past.adopt(past)
+            made._past.adopt(past, classes)
         if made._reduction.fitted and made._spaces.p != made._reduction.p:
             raise ValueError("its tables 'directions' and 'sums' do not fit each other")
+        if not (made._reduction.fitted or len(own["kept"])):
+            raise ValueError("it lacks rows for its reduction, and the reduction itself")
         for name in SubspaceLearner.__slots__:
             setattr(self, name, getattr(made, name))
 
-    def _refuse_unsound(self, own: State, width: int) -> None:
+    def _refuse_unsound(self, own: State, d: int, classes: int) -> None:
         """Refuse tables that no learner with these parameters could have."""
-        n, m = len(own["kept"]), len(own["sample"])
-        if n not in (0, self.warmup) or m not in (0, self.warmup):
+        found = check(jit.Course, own, classes=classes, most={"typical": _TYPICAL})
+        kept, sample = (found["kept"], found["width"]), (found["sample"], found["features"])
+        if kept not in ((0, 0), (self.warmup, d)) or sample not in ((0, 0), (self.warmup, MOST_FEATURES)):
             raise ValueError("its tables 'kept' and 'sample' hold what no warm-up could")
-        head = sound(own, "head", (5,), np.int64, least=0)
-        sound(own, "gauge", (jit.GAUGE,))
-        sound(own, "typical", (None,))
-        sound(own, "kept", (n, width if n else 0))
-        finite = {"sample": np.nan_to_num(own["sample"])}  # NaN: the residual to a class that was not known
-        sound(finite, "sample", (m, MOST_FEATURES if m else 0))
-        for name, most in (("kept", n), ("sample", m)):
-            sound(own, f"{name}_codes", (most,), np.int64, least=0)
-            sound(own, f"{name}_weights", (most,))
-        if head[KEPT] > n or head[SAMPLED] > m:
-            raise ValueError("its table 'head' holds what no learner could")
+        if own["head"][GROWN] and not found["typical"]:
+            raise ValueError("its table 'typical' is empty")
         if self._detector is not None and not self._detector.fits(own["drift"]):
             raise ValueError(f"its table 'drift' holds what no {type(self._detector).__name__} could")
 
@@ -394,4 +386,4 @@ def _part(tables: State, prefix: str) -> State:
 def _quantiles(sample: Floats) -> Floats:
     """Give values that stand for those of a sample, all features together."""
     values = np.sort(sample[np.isfinite(sample)])
-    return values[np.linspace(0, len(values) - 1, 256).astype(np.int64)] if len(values) else np.zeros(1)
+    return values[np.linspace(0, len(values) - 1, _TYPICAL).astype(np.int64)] if len(values) else np.zeros(1)

@@ -4,9 +4,9 @@ from typing import final
 
 import numpy as np
 
+from thalweg.core.declared import check, fresh
 from thalweg.core.fields import Parametrised, number, whole
 from thalweg.core.protocols import State
-from thalweg.core.tables import sound
 from thalweg.learners.subspaces import subspaces_jit as jit
 from thalweg.tensors.forms import Floats, Ints
 
@@ -128,7 +128,7 @@ class ClassSubspaces(SubspaceParams):
 
     def clear(self, p: int, classes: int = 0) -> None:
         """Forget all; then rows have p values."""
-        self._tables = {name: np.zeros(shape) for name, shape in self._shapes(p, classes).items()}
+        self._tables = fresh(jit.Subspaces, K=classes, p=p, rank=int(self.rank))
         self._tables["shares"][:, :1] = jit.UNKNOWN
 
     def add_classes(self, classes: int) -> None:
@@ -168,14 +168,7 @@ class ClassSubspaces(SubspaceParams):
         """Give all tables, not copied."""
         return dict(self._tables)
 
-    def adopt(self, tables: State) -> None:
-        """Continue from what ``tables`` of subspaces with the same parameters gave."""
-        K, p = sound(tables, "sums", (None, None)).shape
-        own = {name: sound(tables, name, shape) for name, shape in self._shapes(p, K).items()}
-        sound(own, "counts", (K, 2), least=0)
-        self._tables = own
-
-    def _shapes(self, p: int, K: int) -> dict[str, tuple[int, ...]]:
-        R = min(int(self.rank), p)
-        return {"counts": (K, 2), "sums": (K, p), "grams": (K, p, p), "means": (K, p), "bases": (K, p, R),
-                "shares": (K, R)}  # fmt: skip
+    def adopt(self, tables: State, classes: int) -> None:
+        """Continue from what ``tables`` of subspaces with the same parameters, and at most so many classes, gave."""
+        check(jit.Subspaces, tables, rank=int(self.rank), most={"K": classes})
+        self._tables = {name: tables[name] for name in self._tables}

@@ -1,23 +1,16 @@
 """Affine subspaces of classes, learnt row by row; soft residuals of rows to each of them.
 
-K classes, p values in a row, R directions of a class.
-
-| name   | shape     | meaning                                                                                       |
-| counts | (K, 2)    | WEIGHT of the rows, decayed by later ones of the class; FRESH: weight since the last refresh  |
-| sums   | (K, p)    | decayed sum of the rows                                                                       |
-| grams  | (K, p, p) | decayed sum of their products; the lower triangle                                             |
-| means  | (K, p)    | the mean, as it was at the last refresh                                                       |
-| bases  | (K, p, R) | the strongest directions of the class, then                                                   |
-| shares | (K, R)    | λ / (λ + q): how far a row may go along each for nothing, then; -1 in the first: nothing known |
-
 The soft residual of a row x to a class is the least of |x - m - U a|² + q Σ a_i² / λ_i over a; m is the mean, U the
 directions, λ their variances. It is |d|² - Σ share_i (u_i · d)² with d = x - m; with shares of 1 the squared distance
 to an affine subspace.
 """
 
+from typing import Annotated, NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
+from thalweg.core.declared import table
 from thalweg.jit.compile import called, compiled
 
 Floats = NDArray[np.float64]
@@ -27,6 +20,23 @@ WEIGHT, FRESH = range(2)
 UNKNOWN = -1.0
 GROWTH = 0.25
 """A class is refreshed when its rows have grown by this share."""
+
+
+class Subspaces(NamedTuple):
+    """The subspaces of K classes of rows of p values."""
+
+    counts: Annotated[Floats, table("K", 2, least=0)]
+    """K × 2: WEIGHT of the rows, decayed by later ones of the class; FRESH: weight since the last refresh."""
+    sums: Annotated[Floats, table("K", "p")]
+    """K × p: decayed sum of the rows."""
+    grams: Annotated[Floats, table("K", "p", "p")]
+    """K × p × p: decayed sum of their products; the lower triangle."""
+    means: Annotated[Floats, table("K", "p")]
+    """K × p: the mean, as it was at the last refresh."""
+    bases: Annotated[Floats, table("K", "p", "min(rank, p)")]
+    """K × p × R: the strongest directions of the class, then."""
+    shares: Annotated[Floats, table("K", "min(rank, p)")]
+    """K × R: λ / (λ + q): how far a row may go along each for nothing, then; -1 in the first: nothing is known."""
 
 
 @compiled

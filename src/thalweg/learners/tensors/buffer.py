@@ -2,16 +2,35 @@
 
 from collections import deque
 from collections.abc import Mapping
-from typing import Any, final
+from typing import Annotated, Any, NamedTuple, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from thalweg.core.classifier import Floats, Ints
+from thalweg.core.declared import check, table
 from thalweg.core.protocols import State
-from thalweg.core.tables import sound
 from thalweg.tensors.forms import Tensors, form, shape_of
 from thalweg.tensors.joining import join, tensors_from, tensors_state
+
+MANY = 2**62
+"""More tensors than this are never learned."""
+
+
+class Noted(NamedTuple):
+    """What is known of tensors that are kept."""
+
+    labels: Annotated[Ints, table("n", least=0, most="classes - 1")]
+    """n: their codes."""
+    numbers: Annotated[Ints, table("n", least=0, most=MANY)]
+    """n: how many tensors had been learned when each came, itself included."""
+
+
+class Weighed(NamedTuple):
+    """How much tensors that are kept count."""
+
+    shares: Annotated[Floats, table("n", least=0)]
+    """n: their weights."""
 
 
 @final
@@ -75,15 +94,16 @@ class TensorBuffer:
         rest = {"labels": self.labels, "shares": self.weights, "numbers": self.numbers}
         return {**tensors_state(self.tensors), **rest}
 
-    def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
-        """Continue from what ``state`` gave; what no buffer of this size could have given is refused."""
+    def restore(self, state: Mapping[str, NDArray[Any]], classes: int) -> None:
+        """Continue from what ``state`` gave; what no buffer of this size and so many classes could give is refused."""
         if not state:
             self.records.clear()
             return
         tensors = tensors_from(state)
         n = len(tensors)
-        labels, numbers = (sound(state, name, (n,), np.int64, least=0).tolist() for name in ("labels", "numbers"))
-        weights = sound(state, "shares", (n,), least=0).tolist()
+        check(Noted, state, n=n, classes=classes)
+        check(Weighed, state, n=n)
+        labels, numbers, weights = (state[name].tolist() for name in ("labels", "numbers", "shares"))
         if not 0 < n <= (self.records.maxlen or 0):
             raise ValueError(f"it keeps {n} tensors")
         self.records.clear()

@@ -2,14 +2,15 @@
 
 import math
 from collections.abc import Mapping
-from typing import Any, Literal, Self, final, get_args
+from typing import Annotated, Any, Literal, NamedTuple, Self, final, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from thalweg.core import fields
+from thalweg.core.declared import check, table
 from thalweg.core.protocols import State
-from thalweg.core.tables import sound
+from thalweg.core.tables import numbered
 from thalweg.learners.tensors.maps import TensorMap
 from thalweg.tensors import chordal_jit as jit
 from thalweg.tensors.bases import ROUTES_DOC, Bases, Decomposition, RankRule, Route, bases_from, same_form
@@ -42,6 +43,20 @@ def chordal_distances(
     return how.of(first).distances(how.of(second))
 
 
+class Kernel(NamedTuple):
+    """What is known of landmarks beside their bases."""
+
+    width: Annotated[Floats, table(1, least=1e-12)]
+    """1: 2σ² of the kernel."""
+
+
+class Start(NamedTuple):
+    """Where the route "warm" begins in one mode."""
+
+    start: Annotated[Floats, table("side", "k")]
+    """shorter side × k: leading directions."""
+
+
 @final
 class ChordalFeatures(RankRule, TensorMap):
     """Similarities of tensors to s landmark tensors, by the chordal distances D_j² of their flattenings.
@@ -62,6 +77,8 @@ class ChordalFeatures(RankRule, TensorMap):
     >>> map.transform(rng.random((10, 8, 8))).shape, map.names[:2]
     ((10, 4), ('landmark 0', 'landmark 1'))
     """
+
+    bases_of_vectors = True
 
     similarity: Similarity = fields.choice(
         default="auto",
@@ -210,11 +227,17 @@ class ChordalFeatures(RankRule, TensorMap):
         if not state:
             self._landmarks, self._width, self._starts = None, 2.0, []
             return
-        found, width = bases_from(state), sound(state, "width", (1,), least=1e-12)
-        warm = self.route == "warm" and found.form == "dense"
-        sizes = [self._how.start_size(found.shape, j) for j in range(len(found.shape) if warm else 0)]
-        starts = [sound(state, f"start_{j}", size).copy() for j, size in enumerate(sizes)]
-        self._landmarks, self._width, self._starts = found, float(width[0]), starts
+        try:
+            found = bases_from(state)
+            check(Kernel, state)
+            modes = range(len(found.shape) if self.route == "warm" and found.form == "dense" else 0)
+            for j in modes:
+                side, k = self._how.start_size(found.shape, j)
+                check(Start, numbered(j, state), side=side, k=k)
+        except KeyError as error:
+            raise ValueError(f"state must be what {type(self).__name__}.state() gave: it lacks {error}") from None
+        self._landmarks, self._width = found, float(state["width"][0])
+        self._starts = [state[f"start_{j}"].copy() for j in modes]
 
 
 def _totals(values: Floats) -> Floats:

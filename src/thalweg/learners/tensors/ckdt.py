@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from thalweg.core import fields, params
 from thalweg.core.classifier import Classifier, Floats, Ints
+from thalweg.core.declared import check
 from thalweg.core.protocols import State
 from thalweg.core.schema import Schema
-from thalweg.core.tables import sound
-from thalweg.learners.tensors.buffer import TensorBuffer
+from thalweg.learners.tensors.buffer import Noted, TensorBuffer
 from thalweg.learners.tensors.chordal_features import ChordalFeatures, Similarity
 from thalweg.learners.tensors.maps import TensorMap
 from thalweg.learners.tensors.records import Records
@@ -213,7 +213,7 @@ class CKDT(TensorTreeLearner, RankRule, Classifier):
         kept, tree.buffer = tree.buffer, TensorBuffer(self.max_buffer)
         if tree.model is None:
             if len(kept):
-                tree.buffer.restore({**kept.state(), **_padded(kept.state(), shape)})
+                tree.buffer.restore({**kept.state(), **_padded(kept.state(), shape)}, len(self._labels))
             return
         tree.trial = None
         tree.model.notes |= _padded(tree.model.notes, shape)
@@ -247,8 +247,7 @@ class Landmarks:
         """Refuse what are no landmarks of such records."""
         X = tensors_from(notes)
         records.refuse_others("landmarks", form(X), shape_of(X))
-        sound(notes, "labels", (len(X),), np.int64, least=0, below=classes)
-        sound(notes, "numbers", (len(X),), np.int64, least=0)
+        check(Noted, notes, n=len(X), classes=classes)
 
 
 def draw(

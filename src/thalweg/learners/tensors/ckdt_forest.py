@@ -1,19 +1,20 @@
 """CKDTForest: bagged trees, each on its own choice of landmarks and modes."""
 
-from typing import final
+from typing import Annotated, NamedTuple, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from thalweg.core import fields, params
 from thalweg.core.classifier import Classifier, Floats, Ints
+from thalweg.core.declared import check, table
 from thalweg.core.door import Rows
 from thalweg.core.protocols import State
 from thalweg.core.schema import Schema
-from thalweg.core.tables import prefixed, sound, under
+from thalweg.core.tables import prefixed, under
 from thalweg.detectors import adwin_jit
 from thalweg.detectors.tensor_drift import TensorDriftDetector
-from thalweg.learners.tensors.buffer import TensorBuffer
+from thalweg.learners.tensors.buffer import MANY, TensorBuffer
 from thalweg.learners.tensors.chordal_features import ChordalFeatures, Similarity
 from thalweg.learners.tensors.ckdt import draw
 from thalweg.learners.tensors.ckdt_forest_jit import vote
@@ -36,6 +37,30 @@ MARK_LEARNED, MARK_ALERTED, MARK_BUILDS, MARK_RESTARTS, MARKS = range(5)
 """Places in ``marks``: tensors learned; those since a drift of the tensors; halves drawn; members restarted."""
 _PARTS = ("_records", "_maps", "_columns", "_trees", "_guards", "_detector", "_recent", "_marks", "_seen", "_accuracy",
           "_errors", "_failing")  # fmt: skip
+
+
+class Progress(NamedTuple):
+    """How far a forest has come."""
+
+    marks: Annotated[Ints, table(MARKS, least=0, most=MANY)]
+    """MARKS."""
+    seen: Annotated[Floats, table("known", least=0)]
+    """known ≤ classes: the weight of each class so far."""
+    accuracy: Annotated[Floats, table("size", least=0)]
+    """size: the decayed accuracy of each member."""
+    errors: Annotated[Floats, table(2, least=0)]
+    """2: the decayed errors of the forest, recent ones and those for comparison."""
+    failing: Annotated[Ints, table("size", least=0, most=1)]
+    """size: 1: the errors of the member have risen."""
+    guards: Annotated[Floats, table("size", "columns", loose=True)]
+    """size × –: rows of GUARD, which knows what they may be."""
+
+
+class Choices(NamedTuple):
+    """Which features each member has."""
+
+    columns: Annotated[Ints, table("size", "m", least=0, most="width - 1")]
+    """size × m: columns of what its half of the pool says."""
 
 
 @final
@@ -323,18 +348,14 @@ class CKDTForest(BinnedTreeParams, RankRule, TensorParams, Classifier):
     def _adopt(self, tables: State, schema: Schema, classes: int) -> None:
         made = type(self)(**self.get_params(deep=False))  # beside, so that a state that is refused changes nothing
         made._start(schema)
-        made._marks = sound(tables, "marks", (MARKS,), np.int64, least=0)
-        made._seen = sound(tables, "seen", (None,), least=0)
-        made._accuracy = sound(tables, "accuracy", (self.size,), least=0)
-        made._errors = sound(tables, "errors", (2,), least=0)
-        made._failing = sound(tables, "failing", (self.size,), np.int64, least=0, below=2)
+        known = check(Progress, tables, size=self.size, most={"known": classes})["known"]
+        made._marks, made._seen, made._accuracy = tables["marks"], tables["seen"], tables["accuracy"]
+        made._errors, made._failing = tables["errors"], tables["failing"]
         made._guards = sound_guards(tables, "guards", self.size)
         made._detector.restore(under("drift", tables))
-        made._recent.restore(under("recent", tables))
+        made._recent.restore(under("recent", tables), known)
         made._records.refuse_others("detector", *made._detector.layout)
         made._records.refuse_others("window", *made._recent.layout)
-        if (made._recent.labels >= len(made._seen)).any():
-            raise ValueError("its table 'recent.labels' holds classes that were never seen")
         made._trees.adopt(under("trees", tables))
         states = [state for p in range(POOLS) if (state := under(f"map{p}", tables))]
         if len(states) != sum(len(made._recent) >= ripe for ripe in self._ripe):
@@ -342,9 +363,10 @@ class CKDTForest(BinnedTreeParams, RankRule, TensorParams, Classifier):
         for state in states:
             made._maps.append(self._new_map())
             made._maps[-1].restore(state)
-            made._records.refuse_others("map", *made._maps[-1].layout)
+            made._records.refuse_others("map", *made._maps[-1].layout, bases=True)
         width = min((m.width for m in made._maps), default=0)
-        made._columns = sound(tables, "columns", (self.size, None), np.int64, least=0, below=max(1, width))
+        check(Choices, tables, size=self.size, width=width)
+        made._columns = tables["columns"]
         if (made._trees.n_features[made._members()] != made._columns.shape[1]).any():
             raise ValueError("its trees are not on the features of its landmarks")
         for name in _PARTS:

@@ -1,12 +1,12 @@
 """The core of tensors along bases that leave sparse errors aside, and follow the stream."""
 
 import math
-from typing import final
+from typing import Annotated, NamedTuple, final
 
 import numpy as np
 
+from thalweg.core.declared import table
 from thalweg.core.protocols import State
-from thalweg.core.tables import sound
 from thalweg.learners.tensors.lrtd import leading, mean_squares
 from thalweg.learners.tensors.maps import one_array
 from thalweg.learners.tensors.tucker import CoreMap, core_shape, unit_columns
@@ -15,6 +15,17 @@ from thalweg.tensors.forms import CPTensors, Floats, Tensors
 
 ROUNDS = 3
 """Of coefficients and errors for each tensor."""
+
+
+class Robust(NamedTuple):
+    """What the directions of one mode are found from."""
+
+    L: Annotated[Floats, table("N", "r")]
+    """N × r: the basis."""
+    coefficients: Annotated[Floats, table("r", "r")]
+    """r × r: A, the sum of the products of the coefficients."""
+    products: Annotated[Floats, table("N", "r")]
+    """N × r: B, that of the products of tensors and coefficients."""
 
 
 @final
@@ -33,6 +44,8 @@ class LRTCRMap(CoreMap):
     >>> LRTCRMap().fit(X).learn(X).transform(X).shape
     (100, 48)
     """
+
+    _mode = Robust
 
     def _prepare(self) -> None:
         super()._prepare()
@@ -104,10 +117,8 @@ class LRTCRMap(CoreMap):
         return {f"{name}_{k}": part for name, some in parts.items() for k, part in enumerate(some)}
 
     def _use(self, sums: State) -> None:
-        sizes = list(zip(self._shape, core_shape(self._shape, self.rank), strict=True))
-        self._L = [sound(sums, f"L_{k}", size) for k, size in enumerate(sizes)]
-        self._coefficients = [sound(sums, f"coefficients_{k}", (r, r)) for k, (_, r) in enumerate(sizes)]
-        self._products = [sound(sums, f"products_{k}", size) for k, size in enumerate(sizes)]
+        modes = range(len(self._shape))
+        self._L, self._coefficients, self._products = ([sums[f"{n}_{k}"] for k in modes] for n in Robust._fields)
 
 
 def orthonormal(L: Floats) -> Floats:

@@ -1,12 +1,12 @@
 """The core of tensors along the principal directions of their modes, which follow the stream."""
 
-from typing import final
+from typing import Annotated, NamedTuple, final
 
 import numpy as np
 
 from thalweg.core import fields
+from thalweg.core.declared import table
 from thalweg.core.protocols import State
-from thalweg.core.tables import sound
 from thalweg.learners.tensors.maps import one_array
 from thalweg.learners.tensors.opor import positive
 from thalweg.learners.tensors.tucker import CoreMap, core_shape, unit_columns
@@ -15,6 +15,13 @@ from thalweg.tensors.forms import CPTensors, Floats, Tensors
 
 LARGEST_VALUE = 1e100
 """Of an array that is squared and averaged."""
+
+
+class Squares(NamedTuple):
+    """What the directions of one mode are found from."""
+
+    squares: Annotated[Floats, table("N", "N")]
+    """N × N: C, the decayed mean of the flattening times itself."""
 
 
 @final
@@ -34,6 +41,8 @@ class LRTDMap(CoreMap):
 
     rate: float = fields.number(default=0.01, doc="Weight of a new tensor in C.", above=0, most=1)
     refresh: int = fields.whole(default=50, doc="Tensors after which the directions are found again.", least=1)
+
+    _mode = Squares
 
     def _prepare(self) -> None:
         super()._prepare()
@@ -59,7 +68,7 @@ class LRTDMap(CoreMap):
         return {f"squares_{k}": C for k, C in enumerate(self._squares)}
 
     def _use(self, sums: State) -> None:
-        self._squares = [sound(sums, f"squares_{k}", (n, n)) for k, n in enumerate(self._shape)]
+        self._squares = [sums[f"squares_{k}"] for k in range(len(self._shape))]
 
 
 def squares(X: Tensors, i: int) -> list[Floats]:

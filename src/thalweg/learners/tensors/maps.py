@@ -3,16 +3,16 @@
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import Any, Self, final
+from typing import Annotated, Any, ClassVar, NamedTuple, Self, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from thalweg.core import fields
+from thalweg.core.declared import check, table
 from thalweg.core.fields import Parametrised
 from thalweg.core.params import whole
 from thalweg.core.protocols import State
-from thalweg.core.tables import sound
 from thalweg.learners.tensors import maps_jit as jit
 from thalweg.tensors.forms import (
     LARGEST_DENSE,
@@ -36,6 +36,9 @@ class TensorMap(Parametrised, ABC):
 
     What a tensor gives depends on the tensors learned before it, never on the chunks they came in, to the last bit.
     """
+
+    bases_of_vectors: ClassVar[bool] = False
+    """Does it only keep the bases of tensors, which are arrays where these are vectors?"""
 
     @abstractmethod
     def fit(self, tensors: Any) -> Self:
@@ -205,6 +208,13 @@ def one_array(X: Tensors, i: int) -> Floats:
     return found
 
 
+class Written(NamedTuple):
+    """How tensors are written as vectors."""
+
+    rank: Annotated[Ints, table(1, least=0, most=LARGEST_DENSE)]
+    """1: columns of CP tensors that have a place; 0 for other forms."""
+
+
 @final
 class Vectors:
     """Tensors as vectors: the values in C order; of CP tensors the entries of the factors, heaviest columns first.
@@ -263,6 +273,25 @@ def vectors_of(X: Tensors) -> Vectors:
     return Vectors(shape_of(X), X.rank if isinstance(X, CPTensors) else 0)
 
 
+def vectors_from(rank: int, form: str, shape: tuple[int, ...]) -> Vectors:
+    """Say how tensors of this form and shape become vectors, by a rank from a state, or refuse that.
+
+    >>> vectors_from(0, "dense", (8, 8)).size
+    64
+    """
+    found = Vectors(shape, rank)
+    if (rank > 0) != (form == "cp") or (rank and found.size > LARGEST_DENSE):
+        raise ValueError(f"its vectors are of {form} tensors of rank {rank}")
+    return found
+
+
+class Choice(NamedTuple):
+    """Which values of a vector are features."""
+
+    chosen: Annotated[Ints, table("width", least=0, most="size - 1")]
+    """width: their places."""
+
+
 @final
 class FlatMap(FittedMap):
     """The values of a tensor themselves; of CP tensors the entries of the factors, heaviest columns first.
@@ -305,6 +334,8 @@ class FlatMap(FittedMap):
         return {"chosen": self._chosen, "rank": np.array([self._vectors.rank], dtype=np.int64)}
 
     def _adopt(self, tables: State) -> None:
-        self._vectors = Vectors(self._shape, int(sound(tables, "rank", (1,), np.int64, least=0)[0]))
+        check(Written, tables)
+        self._vectors = vectors_from(int(tables["rank"][0]), self._form, self._shape)
         size = self._vectors.size
-        self._chosen = sound(tables, "chosen", (min(size, self.most),), np.int64, least=0, below=size)
+        check(Choice, tables, width=min(size, self.most), size=size)
+        self._chosen = tables["chosen"]

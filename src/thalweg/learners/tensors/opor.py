@@ -1,16 +1,37 @@
 """Online principal components of tensors written out as vectors, by projected gradient descent."""
 
 import math
-from typing import final
+from typing import Annotated, NamedTuple, final
 
 import numpy as np
 
 from thalweg.core import fields
+from thalweg.core.declared import check, span, table
 from thalweg.core.protocols import State
-from thalweg.core.tables import sound
 from thalweg.learners.tensors import maps_jit as jit
-from thalweg.learners.tensors.maps import FittedMap, Vectors, vectors_of
-from thalweg.tensors.forms import Floats, Tensors
+from thalweg.learners.tensors.buffer import MANY
+from thalweg.learners.tensors.maps import FittedMap, Vectors, vectors_from, vectors_of
+from thalweg.tensors.forms import LARGEST_DENSE, Floats, Ints, Tensors
+
+
+class Directions(NamedTuple):
+    """M, as one number for most directions and a small matrix for m others, and the directions in use."""
+
+    rows: Annotated[Floats, table("m", "n")]
+    """m × n: the m directions."""
+    small: Annotated[Floats, table("m", "m")]
+    """m × m: M along them."""
+    basis: Annotated[Floats, table("k", "n")]
+    """k × n: the directions of the features."""
+    bulk: Annotated[Floats, table(1, least=0, most=1)]
+    """1: the eigenvalue of all other directions."""
+
+
+class Counts(NamedTuple):
+    """What has been counted."""
+
+    counts: Annotated[Ints, table(2, cells={0: span(0, MANY), 1: span(0, LARGEST_DENSE)})]
+    """2: tensors learned; the rank of the vectors, 0 where the tensors are not CP tensors."""
 
 
 @final
@@ -113,13 +134,13 @@ class OPORMap(FittedMap):
         }
 
     def _adopt(self, tables: State) -> None:
-        count, rank = sound(tables, "counts", (2,), np.int64, least=0).tolist()
-        self._count, self._vectors = count, Vectors(self._shape, rank)
-        n = self._vectors.size
-        self._rows = sound(tables, "rows", (None, n))
-        self._small = sound(tables, "small", (len(self._rows), len(self._rows)))
-        self._basis = sound(tables, "basis", (self._width, n))
-        self._bulk = float(sound(tables, "bulk", (1,), least=0)[0])
+        check(Counts, tables)
+        count, rank = tables["counts"].tolist()
+        self._count, self._vectors = count, vectors_from(rank, self._form, self._shape)
+        n, k = self._vectors.size, self._width
+        check(Directions, tables, n=n, k=k, most={"m": min(n, 3 * k)})
+        self._rows, self._small, self._basis = tables["rows"], tables["small"], tables["basis"]
+        self._bulk = float(tables["bulk"][0])
 
 
 def positive(rows: Floats) -> Floats:

@@ -63,9 +63,13 @@ class Records:
             X.data.clip(-LARGEST, LARGEST, out=X.data)
         return tensors_of_rows(X, self.schema, self.shape)
 
-    def refuse_others(self, what: str, form: str | None, shape: Shape | None) -> None:
-        """Refuse a part of a state that is of tensors in another form or of another shape; None: it has none."""
-        if (form not in (None, self.form) and len(self.shape) > 1) or shape not in (None, self.shape):
+    def refuse_others(self, what: str, form: str | None, shape: Shape | None, *, bases: bool = False) -> None:
+        """Refuse a part of a state that is of tensors in another form or of another shape; None: it has none.
+
+        bases: it only has the bases of the tensors, which are arrays where these are vectors.
+        """
+        own = "dense" if bases and len(self.shape) == 1 else self.form
+        if form not in (None, own) or shape not in (None, self.shape):
             raise ValueError(f"its {what} is of {form} tensors of shape {shape}")
 
 

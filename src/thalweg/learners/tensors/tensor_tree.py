@@ -2,21 +2,22 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, NamedTuple, Protocol, final
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Protocol, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from thalweg.core import fields, params
 from thalweg.core.classifier import Floats, Ints
+from thalweg.core.declared import check, span, table
 from thalweg.core.door import Rows
 from thalweg.core.protocols import State
 from thalweg.core.schema import Schema
-from thalweg.core.tables import prefixed, sound, under
+from thalweg.core.tables import prefixed, under
 from thalweg.detectors import adwin_jit
 from thalweg.detectors.adwin import ADWIN
 from thalweg.detectors.tensor_drift import TensorDriftDetector
-from thalweg.learners.tensors.buffer import TensorBuffer
+from thalweg.learners.tensors.buffer import MANY, TensorBuffer
 from thalweg.learners.tensors.maps import TensorMap
 from thalweg.learners.tensors.records import LARGEST, Records, TensorParams
 from thalweg.learners.trees.binned import BinnedTreeParams, BinnedTrees
@@ -98,10 +99,21 @@ def shares(weights: Floats) -> Floats:
 
 def sound_guards(tables: State, name: str, n: int) -> Floats:
     """Give a table of n guards from a state, or refuse it."""
-    table = tables[name]
-    if not GUARD.fits(table) or len(table) != n:
+    guards = tables[name]
+    if not GUARD.fits(guards) or len(guards) != n:
         raise ValueError(f"its table {name!r} holds what no {type(GUARD).__name__} could")
-    return np.array(table)
+    return np.array(guards)
+
+
+class Progress(NamedTuple):
+    """How far a tensor tree has come."""
+
+    marks: Annotated[Ints, table(MARKS, least=0, most=MANY, cells={MARK_REFILLING: span(0, 1)})]
+    """MARKS."""
+    seen: Annotated[Floats, table("known", least=0)]
+    """known ≤ classes: the weight of each class so far."""
+    guard: Annotated[Floats, table(1, "columns", loose=True)]
+    """1 × –: a row of GUARD, which knows what it may be."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -295,17 +307,14 @@ class TensorTree:
                 tables |= prefixed(name, model.tables())
         return tables
 
-    def adopt(self, tables: State, records: Records) -> None:
+    def adopt(self, tables: State, records: Records, classes: int) -> None:
         """Continue from what ``tables`` gave; what no tree on such tensors could have given is refused."""
-        self.marks = sound(tables, "marks", (MARKS,), np.int64, least=0)
-        self.seen = sound(tables, "seen", (None,), least=0)
-        self.guard = sound_guards(tables, "guard", 1)
+        known = check(Progress, tables, most={"known": classes})["known"]
+        self.marks, self.seen, self.guard = tables["marks"], tables["seen"], sound_guards(tables, "guard", 1)
         self.detector.restore(under("drift", tables))
-        self.buffer.restore(under("buffer", tables))
+        self.buffer.restore(under("buffer", tables), known)
         records.refuse_others("detector", *self.detector.layout)
         records.refuse_others("buffer", *self.buffer.layout)
-        if (self.buffer.labels >= len(self.seen)).any():
-            raise ValueError("its table 'buffer.labels' holds classes that were never seen")
         self.model, self.trial = (self._made(under(name, tables), records) for name in ("model", "trial"))
         if self.model is None and (self.trial is not None or len(self.buffer) >= self._plan.window):
             raise ValueError("it lacks its model")
@@ -317,7 +326,7 @@ class TensorTree:
             return None
         model = MappedTree(self._maps.new(), self._new_trees(), {})
         model.adopt(tables)
-        records.refuse_others("map", *model.map.layout)
+        records.refuse_others("map", *model.map.layout, bases=model.map.bases_of_vectors)
         self._maps.refuse(model.notes, records, len(self.seen))
         return model
 
@@ -392,7 +401,7 @@ class TensorTreeLearner(BinnedTreeParams, TensorParams):
 
     def _adopt(self, tables: State, schema: Schema, classes: int) -> None:
         records, tree = Records(type(self).__name__, self.shape, schema), self._new_tree()
-        tree.adopt(tables, records)  # may refuse them: then nothing has changed
+        tree.adopt(tables, records, classes)  # may refuse them: then nothing has changed
         self._records, self._tree = records, tree
 
     @property

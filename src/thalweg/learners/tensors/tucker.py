@@ -2,14 +2,17 @@
 
 import math
 from abc import abstractmethod
+from typing import Annotated, ClassVar, NamedTuple
 
 import numpy as np
 
 from thalweg.core import fields
+from thalweg.core.declared import check, table
 from thalweg.core.protocols import State
-from thalweg.core.tables import sound
+from thalweg.core.tables import numbered
+from thalweg.learners.tensors.buffer import MANY
 from thalweg.learners.tensors.maps import FittedMap, one_array
-from thalweg.tensors.forms import CPTensors, Floats, Tensors
+from thalweg.tensors.forms import CPTensors, Floats, Ints, Tensors
 
 LARGEST_CORE = 4096
 
@@ -66,12 +69,29 @@ def unit_columns(X: CPTensors, i: int) -> tuple[list[Floats], Floats]:
     return [unit[:, :size].T for unit, size in zip(units, X.shape, strict=True)], others
 
 
+class Counted(NamedTuple):
+    """What has been counted."""
+
+    counted: Annotated[Ints, table(1, least=0, most=MANY)]
+    """1: tensors learned."""
+
+
+class Basis(NamedTuple):
+    """The directions of one mode."""
+
+    basis: Annotated[Floats, table("r", "N")]
+    """r × N: one in each row."""
+
+
 class CoreMap(FittedMap):
     """A map whose features are the core along directions that follow the stream."""
 
     rank: int = fields.whole(
         default=4, doc="Directions in each mode, fewer where the core would have more than 4,096 values.", least=1
     )
+
+    _mode: ClassVar[type]
+    """What declares the tables of one mode that ``_sums`` gives."""
 
     def _prepare(self) -> None:
         super()._prepare()
@@ -105,7 +125,10 @@ class CoreMap(FittedMap):
         return {**bases, "count": np.array([self._count], dtype=np.int64), **self._sums()}
 
     def _adopt(self, tables: State) -> None:
-        sizes = zip(core_shape(self._shape, self.rank), self._shape, strict=True)
-        self._bases = [sound(tables, f"basis_{k}", size) for k, size in enumerate(sizes)]
-        self._count = int(sound(tables, "count", (1,), np.int64, least=0)[0])
+        check(Counted, {"counted": tables["count"]})
+        for bundle in (Basis, self._mode):
+            for k, (r, N) in enumerate(zip(core_shape(self._shape, self.rank), self._shape, strict=True)):
+                check(bundle, numbered(k, tables), r=r, N=N)
+        self._bases = [tables[f"basis_{k}"] for k in range(len(self._shape))]
+        self._count = int(tables["count"][0])
         self._use(tables)
