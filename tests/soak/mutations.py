@@ -158,7 +158,7 @@ def specimens():
     for wrapper, make in WRAPPERS.items():
         made[wrapper] = lambda make=make: _trained(make(small("hoeffding-tree")))
         made[f"{wrapper} of knn"] = lambda make=make: _trained(make(small("knn")))
-    folder = Path(tempfile.mkdtemp())
+    folder = small_files(Path(tempfile.mkdtemp()))
     for name in STATEFUL:
         if name not in UNSAVED and not issubclass(getattr(thalweg, name), thalweg.core.classifier.Classifier):
             made[name] = lambda name=name: example(name, folder)
@@ -264,7 +264,9 @@ import numpy as np  # noqa: E402
 
 import thalweg  # noqa: E402
 import thalweg.core.classifier  # noqa: E402
-from contracts.test_wrappers import ROWS, STATEFUL, UNSAVED, WRAPPERS, example, labels, rows_for, small  # noqa: E402
+from contracts.test_wrappers import (  # noqa: E402
+    ROWS, STATEFUL, UNSAVED, WRAPPERS, example, labels, rows_for, small, small_files,
+)  # fmt: skip
 from thalweg import registry  # noqa: E402
 
 if __name__ == "__main__":

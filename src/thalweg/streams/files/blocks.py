@@ -17,6 +17,8 @@ from thalweg.core.schema import Schema
 from thalweg.streams.files.quarantine import Bad, Quarantine, Way, check_file
 from thalweg.streams.source import LIMIT, Source
 
+MOST_FEATURES = 10_000_000
+"""Sparse rows may claim any width: no more than this."""
 Mark = tuple[int, ...]
 """Where a block begins: records before it, bad records before it, and two numbers of the format's own."""
 
