@@ -1,10 +1,6 @@
 """NumPy archives: X and y, read by parts, or a sparse matrix with y."""
 
-import math
-import struct
-import tokenize
 import zipfile
-import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import IO, Any, final
@@ -16,6 +12,7 @@ from thalweg.core.chunk import Chunk
 from thalweg.core.fields import flag, free
 from thalweg.core.params import shown
 from thalweg.core.schema import Schema
+from thalweg.streams.files.array_header import DAMAGE, array_header
 from thalweg.streams.files.blocks import MOST_FEATURES, Block, BlockStream, Mark
 from thalweg.streams.files.columns import refuse_schema
 from thalweg.streams.files.quarantine import Bad
@@ -24,11 +21,6 @@ from thalweg.streams.source import csr
 _CELLS = 1 << 20  # numbers turned into rows at a time
 _PACKED = {zipfile.ZIP_STORED: 1, zipfile.ZIP_DEFLATED: 1032}
 """How many times smaller than its contents a member can be, by the ways in which NumPy packs."""
-DAMAGE = (
-    OSError, ValueError, TypeError, LookupError, EOFError, MemoryError, ArithmeticError, RuntimeError,
-    zipfile.BadZipFile, zlib.error, struct.error, tokenize.TokenError,
-)  # fmt: skip
-"""What reading a damaged archive may raise."""
 
 
 def _check_target(name: str, value: Any) -> None:
@@ -213,18 +205,12 @@ def _member(archive: zipfile.ZipFile, name: str) -> Iterator[tuple[IO[bytes], _H
     if info.file_size > info.compress_size * _PACKED[info.compress_type]:
         raise ValueError
     with archive.open(info) as file:
-        first = np.lib.format.read_magic(file) == (1, 0)
-        shape, columns_first, dtype = (
-            np.lib.format.read_array_header_1_0 if first else np.lib.format.read_array_header_2_0
-        )(file)
-        if dtype.hasobject or min(shape, default=1) < 0 or not dtype.itemsize:
+        *header, size = array_header(file)
+        if size != info.file_size - file.tell():
             raise ValueError
-        if math.prod(shape) * dtype.itemsize != info.file_size - file.tell():
-            raise ValueError
-        yield file, (shape, columns_first, dtype)
+        yield file, tuple(header)
 
 
 def _array(archive: zipfile.ZipFile, name: str) -> NDArray[Any]:
     with _member(archive, name) as (file, (shape, columns_first, dtype)):
-        cells = np.frombuffer(file.read(), dtype)
-        return cells.reshape(shape, order="F" if columns_first else "C")
+        return np.frombuffer(file.read(), dtype).reshape(shape, order="F" if columns_first else "C")
