@@ -19,6 +19,7 @@ import sys
 import tempfile
 import traceback
 import warnings
+from contextlib import suppress
 from pathlib import Path
 
 HERE = Path(__file__).resolve()
@@ -51,7 +52,9 @@ def _changed(table, rng, state):
             to = rng.choice((np.float32, np.float64, np.int32, np.int64, np.uint64, np.uint8, np.bool_))
             return table.astype(to) if table.dtype.names is None else table.view(np.uint8)
     if table.dtype == np.uint8 and table[:1].tobytes() in (b"{", b"[") and rng.random() < 0.7:
-        return np.frombuffer(json.dumps(_retold(json.loads(table.tobytes()), rng)).encode(), dtype=np.uint8)
+        with suppress(ValueError):  # changed before, it may be JSON no more
+            said = json.dumps(_retold(json.loads(table.tobytes()), rng))
+            return np.frombuffer(bytearray(said, "utf-8"), dtype=np.uint8)
     if kind == "shape" or not table.size:
         return _reshaped(table, rng)
     if kind == "bit":
@@ -344,7 +347,15 @@ import numpy as np  # noqa: E402
 import thalweg  # noqa: E402
 import thalweg.core.classifier  # noqa: E402
 from contracts.test_wrappers import (  # noqa: E402
-    ROWS, STATEFUL, UNSAVED, WRAPPERS, example, labels, rows_for, small, small_files,
+    ROWS,
+    STATEFUL,
+    UNSAVED,
+    WRAPPERS,
+    example,
+    labels,
+    rows_for,
+    small,
+    small_files,
 )  # fmt: skip
 from thalweg import registry  # noqa: E402
 from thalweg.keeping.arrays_file import read_arrays, write_arrays  # noqa: E402

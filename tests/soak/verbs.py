@@ -191,11 +191,15 @@ def files(folder):
     n = 40
     table = pa.table({"a": [float(i) for i in range(n)], "b": ["x", "y", None, 'q"']* (n // 4),
                       "class": ["no", "yes"] * (n // 2)})  # fmt: skip
-    coded = table.set_column(1, "b", table["b"].dictionary_encode()).append_column("c", pa.array([True, None] * (n // 2)))
+    coded = table.set_column(1, "b", table["b"].dictionary_encode()).append_column(
+        "c", pa.array([True, None] * (n // 2))
+    )
     parquet.write_table(table, folder / "t.parquet", row_group_size=10)
     parquet.write_table(coded, folder / "u.parquet", compression="zstd", use_dictionary=False, data_page_version="2.0")
     for name, some, packing in (("t", table, None), ("u", coded, "zstd")):
-        with ipc.new_file(folder / f"{name}.arrow", some.schema, options=ipc.IpcWriteOptions(compression=packing)) as file:
+        with ipc.new_file(
+            folder / f"{name}.arrow", some.schema, options=ipc.IpcWriteOptions(compression=packing)
+        ) as file:
             file.write_table(some.combine_chunks(), max_chunksize=10)
     lines = [f'{i}.5,"w{i % 3}",{"no" if i % 2 else "yes"}' for i in range(n)]
     (folder / "t.csv").write_text("a,b,class\n" + "\n".join(lines) + "\n")
@@ -239,7 +243,9 @@ def damaged(raw, rng):
         else:
             size = int(rng.choice((1, 2, 4, 8)))
             at -= at % size
-            number = int.from_bytes(raw[at : at + size], "little") + int(rng.choice((1, -1, 8, -8, 64, 1 << 31, 1 << 40)))
+            number = int.from_bytes(raw[at : at + size], "little") + int(
+                rng.choice((1, -1, 8, -8, 64, 1 << 31, 1 << 40))
+            )
             if rng.random() < 0.5:
                 number = int(rng.choice((0, 1, -1, len(raw), len(raw) + 1, 1 << 31, (1 << 31) - 1, 1 << 40, 1 << 62)))
             raw[at : at + size] = (number % (1 << 8 * size)).to_bytes(size, "little")

@@ -176,7 +176,9 @@ class Tickets:
         check(jit.Desk, state, features=self._features)
         latest, counts = state["latest"], state["counts"]
         dense = "rows" in state
-        rows = door.rows(state["rows"], schema, missing=missing, learning=True)[0] if dense else self._sparse_rows(state)
+        rows = (
+            door.rows(state["rows"], schema, missing=missing, learning=True)[0] if dense else self._sparse_rows(state)
+        )
         given, _, waiting, answered, expired = counts[: jit.EXPIRED + 1].tolist()
         if (
             len(latest) != min(given, self.max_open)

@@ -168,7 +168,9 @@ class Metrics:
         if not isinstance(state, Mapping):
             raise TypeError(f"state must be what Metrics.state() gave, got {params.shown(state)}")
         try:
-            tables = {name: np.array(state[name], order="C") for name in ("confusion", "counts", "sums", "ring", "marks")}
+            tables = {
+                name: np.array(state[name], order="C") for name in ("confusion", "counts", "sums", "ring", "marks")
+            }
         except KeyError as error:
             raise ValueError(f"state must be what Metrics.state() gave: it lacks {error}") from None
         if tables["ring"].ndim and len(tables["ring"]) != self.window:

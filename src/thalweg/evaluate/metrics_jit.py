@@ -40,8 +40,8 @@ class Scored(NamedTuple):
             cells={0: span(0, "C - 1", whole=True), 1: span(-1, "C - 1", whole=True)},
         ),
     ]
-    """window × (6 + C): the last rows: class, prediction (-1 none), weight, log-loss, no-change right?, majority right?,
-    then the score of each class."""
+    """window × (6 + C), the last rows: class, prediction (-1 none), weight, log-loss, no-change right?, majority
+    right?, then the score of each class."""
     marks: Annotated[
         Ints,
         table(

@@ -113,7 +113,9 @@ class VerySparseProjection(Linear):
         """Continue from what ``tables`` gave."""
         check(Drawn, tables)
         share = float(tables["density"][0])
-        if share != self.density and (self.density is not None or share < 1.0 / math.sqrt(len(Columns.of(schema).keys))):
+        if share != self.density and (
+            self.density is not None or share < 1.0 / math.sqrt(len(Columns.of(schema).keys))
+        ):
             raise ValueError(f"its table 'density' must hold the density of this projection, and holds {share}")
         self._share = share
         self.begin(schema)

@@ -200,8 +200,9 @@ def continues(begin: Schema, schema: Schema) -> bool:
 
 
 def _joined(old: Feature, new: Feature) -> bool:
-    both = old.values is not None and new.values is not None and old.open and new.open
-    return both and new.values[: len(old.values)] == old.values
+    if old.values is None or new.values is None or not (old.open and new.open):
+        return False
+    return new.values[: len(old.values)] == old.values
 
 
 def check_path(path: Any) -> str:

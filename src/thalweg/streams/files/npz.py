@@ -205,10 +205,10 @@ def _member(archive: zipfile.ZipFile, name: str) -> Iterator[tuple[IO[bytes], _H
     if info.file_size > info.compress_size * _PACKED[info.compress_type]:
         raise ValueError
     with archive.open(info) as file:
-        *header, size = array_header(file)
+        shape, columns_first, dtype, size = array_header(file)
         if size != info.file_size - file.tell():
             raise ValueError
-        yield file, tuple(header)
+        yield file, (shape, columns_first, dtype)
 
 
 def _array(archive: zipfile.ZipFile, name: str) -> NDArray[Any]:
