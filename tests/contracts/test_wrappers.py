@@ -387,10 +387,15 @@ UNSAVED = {"ArrayStream", "IterableStream"}
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     """Make small files of every format."""
-    pa = pytest.importorskip("pyarrow")
+    pytest.importorskip("pyarrow")
+    return small_files(tmp_path_factory.mktemp("files"))
+
+
+def small_files(folder):
+    """Write a small file of every format; give the folder."""
+    import pyarrow as pa
     from pyarrow import ipc, parquet
 
-    folder = tmp_path_factory.mktemp("files")
     table = pa.table({"a": [1.0, 2.0, 3.0], "class": ["x", "y", "x"]})
     parquet.write_table(table, folder / "t.parquet")
     with ipc.new_file(folder / "t.arrow", table.schema) as file:

@@ -48,12 +48,13 @@ def test_they_are_kept_with_a_checkpoint():
     state = pending.state()
     assert "X" not in state
     other = Pending(40)
-    other.restore(state)
+    sizes = {"classes": int(CODES.max()) + 1, "features": int(state["X.features"][0])}
+    other.restore(state, **sizes)
     for name, table in other.state().items():
         np.testing.assert_array_equal(table, state[name])
     for damage in ({"X.indices": state["X.indices"] + 12}, {"X.indptr": state["X.indptr"][:-1]}, {"X.data": CODES}):
         with pytest.raises(ValueError):  # noqa: PT011  SciPy's own words, or ours
-            Pending(40).restore(state | damage)
+            Pending(40).restore(state | damage, **sizes)
 
 
 def test_rows_come_back_as_they_were():

@@ -134,15 +134,16 @@ def test_a_class_code_is_refused_and_not_used(tmp_path):
     assert "'codes' must hold numbers from 0 to 1, and holds 1099511627776" in done.stdout
 
 
-def test_a_damaged_arrow_file_is_refused(tmp_path):
+@pytest.mark.parametrize("ending", ["arrow", "parquet", "npz"])
+def test_a_damaged_file_is_refused(ending, tmp_path):
     from soak.verbs import damaged, files
 
-    raw = files(tmp_path)["arrow"]
+    sound = files(tmp_path)[ending]
     code = """
         import sys, thalweg
         for path in sys.argv[1:]:
             try:
-                stream = thalweg.open_file(path, target="class")
+                stream = thalweg.open_file(path, **({} if path.endswith("npz") else {"target": "class"}))
                 while (chunk := stream.read(7)) is not None and len(chunk):
                     pass
             except (ValueError, TypeError, OSError):
@@ -151,8 +152,8 @@ def test_a_damaged_arrow_file_is_refused(tmp_path):
     """
     paths = []
     for number in range(300):
-        path = tmp_path / f"{number}.arrow"
-        path.write_bytes(damaged(raw, np.random.default_rng(number)))
+        path = tmp_path / f"{number}.{ending}"
+        path.write_bytes(damaged(sound[number % 2], np.random.default_rng(number)))
         paths.append(str(path))
     done = subprocess.run(
         [sys.executable, "-c", textwrap.dedent(code), *paths], capture_output=True, text=True, check=False

@@ -10,13 +10,16 @@ else but a ValueError from ``restore`` or from a verb. A crash or a hang ends th
 """
 
 import argparse
+import copy
 import faulthandler
+import json
 import os
 import subprocess
 import sys
 import tempfile
 import traceback
 import warnings
+from contextlib import suppress
 from pathlib import Path
 
 HERE = Path(__file__).resolve()
@@ -60,6 +63,10 @@ def _changed(table, rng, state):
             warnings.simplefilter("ignore")
             to = rng.choice((np.float32, np.float64, np.int32, np.int64, np.uint64, np.uint8, np.bool_))
             return table.astype(to) if table.dtype.names is None else table.view(np.uint8)
+    if table.dtype == np.uint8 and table[:1].tobytes() in (b"{", b"[") and rng.random() < 0.7:
+        with suppress(ValueError):  # changed before, it may be JSON no more
+            said = json.dumps(_retold(json.loads(table.tobytes()), rng))
+            return np.frombuffer(bytearray(said, "utf-8"), dtype=np.uint8)
     if kind == "shape" or not table.size:
         return _reshaped(table, rng)
     if kind == "bit":
@@ -77,6 +84,23 @@ def _changed(table, rng, state):
         where[:-1] = [slice(None)] * (cells.ndim - 1)
     _put(cells, ... if kind == "all" else tuple(where), value)
     return table
+
+
+def _retold(said, rng):
+    """Change something inside of what was read from JSON."""
+    if isinstance(said, (dict, list)) and said and rng.random() < 0.8:
+        said = said.copy()
+        at = list(said)[rng.integers(len(said))] if isinstance(said, dict) else int(rng.integers(len(said)))
+        if rng.random() < 0.15:
+            del said[at]
+        elif isinstance(said, list) and rng.random() < 0.2:
+            said.insert(at, said[rng.integers(len(said))])
+        else:
+            said[at] = _retold(said[at], rng)
+        return said
+    if isinstance(said, bool):
+        return not said
+    return (None, True, 0, -1, 7, 2**40, 2**70, 0.5, "", "x0", [], ["a", "b"], [2, 3], {})[rng.integers(14)]
 
 
 def _value(cells, where, rng, state):
@@ -129,6 +153,10 @@ def use(obj, rows):
             obj.partial_fit(X[some[at : at + 50]], y[some[at : at + 50]])
         obj.test_then_train(X[:5], y[:5])
         obj.predict(X[:5])
+        if hasattr(obj, "tell"):
+            obj.ask(X[:20])
+            waiting = obj.open_tickets[::2]
+            obj.tell(waiting, np.resize(y, len(waiting)))
         if hasattr(obj, "compile"):
             obj.compile().predict_proba(X[:20] if not hasattr(X, "tocsr") else X[:20].toarray())
     elif hasattr(obj, "predict_proba"):
@@ -139,6 +167,8 @@ def use(obj, rows):
         for some in (X, X[:3], np.zeros_like(X), np.ones_like(X)):
             obj.predict_proba(some)
             obj.predict(some)
+    elif hasattr(obj, "proceed"):
+        obj.proceed(rows)
     elif hasattr(obj, "read"):
         for _ in range(3):
             obj.read(max(1, rows // 3))
@@ -161,7 +191,7 @@ def use(obj, rows):
         obj.ask(np.full((rows, 3), 1.0 / 3.0))
     elif hasattr(obj, "transform"):
         obj.transform(np.zeros((2, *getattr(obj, "shape", (7,)))))
-    again = type(obj)(**obj.get_params())
+    again = type(obj)(**copy.deepcopy(obj.get_params()))
     again.restore(obj.state())
 
 
@@ -190,10 +220,16 @@ def specimens():
     for wrapper, make in WRAPPERS.items():
         made[wrapper] = lambda make=make: _trained(make(small("hoeffding-tree")))
         made[f"{wrapper} of knn"] = lambda make=make: _trained(make(small("knn")))
-    folder = Path(tempfile.mkdtemp())
+    folder = small_files(Path(tempfile.mkdtemp()))
     for name in STATEFUL:
         if name not in UNSAVED and not issubclass(getattr(thalweg, name), thalweg.core.classifier.Classifier):
             made[name] = lambda name=name: example(name, folder)
+            others = OTHER_CHOICES.keys() & getattr(thalweg, name)._fields.keys()
+            if others:
+                given = {param: OTHER_CHOICES[param] for param in others}
+                made[f"{name} (other choices)"] = lambda name=name, given=given: _other(example(name, folder), given)
+    for delay in (0, 7, "time"):
+        made[f"checkpoint (delay {delay})"] = lambda delay=delay: Checkpoint(delay=delay)
     return made
 
 
@@ -212,10 +248,56 @@ def _grown(learner):
     return learner.declare(Schema(tuple(features))).partial_fit(*changing_rows())
 
 
+OTHER_CHOICES = {"rng": "java", "balance": True}
+
+
+def _other(stream, given):
+    stream = type(stream)(**stream.get_params() | given)
+    stream.read(3)
+    return stream
+
+
+class Checkpoint:
+    """A run as ``prequential`` writes it to a file: what it is made of is changed there."""
+
+    def __init__(self, delay):
+        self.delay = delay
+        self.path = Path(tempfile.mkdtemp()) / "run"
+        self.run(90, resume=False)
+
+    def get_params(self):
+        """Give what makes another one."""
+        return {"delay": self.delay}
+
+    def run(self, limit, resume=True):
+        """Go on, to so many rows in all."""
+        stream = thalweg.DelayedLabels(thalweg.LED(seed=1, rng="java"), 11.0)
+        learner = thalweg.ActiveLearner(learner=small("majority"), strategy=thalweg.AVU(budget=0.6))
+        return thalweg.prequential(stream, learner, limit=limit, every=40, window=30, delay=self.delay,
+                                   checkpoint=self.path, checkpoint_every=40, resume=resume)  # fmt: skip
+
+    def proceed(self, rows):
+        """Go on with more rows."""
+        self.run(90 + rows)
+
+    def state(self):
+        """Give the tables of the file."""
+        return read_arrays(self.path)[0]
+
+    def restore(self, state):
+        """Write the file again with these tables, and look whether it can be continued."""
+        header = {k: v for k, v in read_arrays(self.path)[1].items() if "format" not in k and "version" not in k}
+        write_arrays(self.path, state, header)
+        self.run(90)
+
+
 def _trained(learner, kind=None, few=None):
     kinds = rows_for(learner)
     X = kinds[kind] if kind else kinds.get("rows", kinds["tensors"])
-    return learner.partial_fit(X[:few], labels()[:few])
+    learner.partial_fit(X[:few], labels()[:few])
+    if hasattr(learner, "tell"):
+        learner.tell(learner.ask(X)[::3], labels()[::3])
+    return learner
 
 
 # -- one class --------------------------------------------------------------------------------------------------------
@@ -225,7 +307,7 @@ def attempt(obj, params, seed, number, rows):
     """Try one mutation; say what became of it."""
     rng = np.random.default_rng([seed, number])
     state = mutated(obj.state(), rng)
-    again = type(obj)(**params)
+    again = type(obj)(**copy.deepcopy(params))
     try:
         again.restore(state)
     except ValueError:
@@ -320,9 +402,11 @@ from contracts.test_wrappers import (  # noqa: E402
     labels,
     rows_for,
     small,
+    small_files,
     some_rules,
-)
+)  # fmt: skip
 from thalweg import Feature, Schema, registry  # noqa: E402
+from thalweg.keeping.arrays_file import read_arrays, write_arrays  # noqa: E402
 
 if __name__ == "__main__":
     main()

@@ -9,13 +9,16 @@ and a crash or a hang of the process, is a failure.
 
 import argparse
 import faulthandler
+import io
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
 import traceback
 import warnings
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -181,16 +184,23 @@ def try_learner(name, calls, seed):
 
 
 def files(folder):
-    """Write a small sound file of each format, with a nominal column, missing values and quotes; give their bytes."""
+    """Write small sound files of each format, with a nominal column, missing values and quotes; give their bytes."""
     import pyarrow as pa
     from pyarrow import ipc, parquet
 
     n = 40
     table = pa.table({"a": [float(i) for i in range(n)], "b": ["x", "y", None, 'q"']* (n // 4),
                       "class": ["no", "yes"] * (n // 2)})  # fmt: skip
+    coded = table.set_column(1, "b", table["b"].dictionary_encode()).append_column(
+        "c", pa.array([True, None] * (n // 2))
+    )
     parquet.write_table(table, folder / "t.parquet", row_group_size=10)
-    with ipc.new_file(folder / "t.arrow", table.schema) as file:
-        file.write_table(table, max_chunksize=10)
+    parquet.write_table(coded, folder / "u.parquet", compression="zstd", use_dictionary=False, data_page_version="2.0")
+    for name, some, packing in (("t", table, None), ("u", coded, "zstd")):
+        with ipc.new_file(
+            folder / f"{name}.arrow", some.schema, options=ipc.IpcWriteOptions(compression=packing)
+        ) as file:
+            file.write_table(some.combine_chunks(), max_chunksize=10)
     lines = [f'{i}.5,"w{i % 3}",{"no" if i % 2 else "yes"}' for i in range(n)]
     (folder / "t.csv").write_text("a,b,class\n" + "\n".join(lines) + "\n")
     head = "@relation t\n@attribute a numeric\n@attribute b {w0,w1,w2}\n@attribute class {no,yes}\n@data\n"
@@ -198,18 +208,28 @@ def files(folder):
     records = [json.dumps({"a": i, "b": f"w{i % 3}", "class": "no" if i % 2 else "yes"}) for i in range(n)]
     (folder / "t.jsonl").write_text("\n".join(records) + "\n")
     (folder / "t.svm").write_text("\n".join(f"{i % 2} 1:{i}.5 {2 + i % 3}:1" for i in range(n)) + "\n")
-    np.savez(folder / "t.npz", X=np.random.default_rng(1).normal(size=(n, 3)), y=np.arange(n) % 2)
-    return {path.suffix[1:]: path.read_bytes() for path in sorted(folder.iterdir())}
+    X, y = np.random.default_rng(1).normal(size=(n, 3)), np.arange(n) % 2
+    rows = csr_array(np.where(X > 0, X, 0.0))
+    np.savez(folder / "t.npz", X=X, y=y)
+    np.savez_compressed(
+        folder / "u.npz", data=rows.data, indices=rows.indices, indptr=rows.indptr, shape=rows.shape, y=y.astype(str)
+    )
+    found = {}
+    for path in sorted(folder.iterdir()):
+        found.setdefault(path.suffix[1:], []).append(path.read_bytes())
+    return found
 
 
 def damaged(raw, rng):
-    """Flip, cut, double or exchange bytes; more often near the beginning and the end, where structure is."""
-    raw = bytearray(raw)
+    """Flip, cut, double or exchange bytes, or the numbers that say where things are; mostly where structure is."""
+    if raw[:2] == b"PK" and rng.random() < 0.5:
+        return _repacked(raw, rng)
+    parts, raw = structure(raw), bytearray(raw)
     for _ in range(rng.choice((1, 1, 2, 5))):
-        edge = rng.random()
-        at = int(rng.integers(min(len(raw), 64)) if edge < 0.3 else len(raw) - 1 - rng.integers(min(len(raw), 96))
-                 if edge < 0.6 else rng.integers(len(raw))) if raw else 0  # fmt: skip
-        kind = rng.integers(6)
+        start, end = parts[rng.integers(len(parts))] if rng.random() < 0.6 else (0, len(raw))
+        end = min(end, len(raw))
+        at = int(rng.integers(min(start, end - 1), end)) if end else 0
+        kind = rng.integers(8)
         if not raw or kind == 0:
             del raw[at:]
         elif kind in (1, 2):
@@ -218,19 +238,60 @@ def damaged(raw, rng):
             raw[at : at + 1] = bytes(rng.choice((b"\xff\xff\xff\x7f", b"\x00" * 8, b'"', b"\n", b",,", b"\xff" * 8)))
         elif kind == 4:
             raw[at:at] = raw[at : at + int(rng.integers(1, 40))]
-        else:
+        elif kind == 5:
             del raw[at : at + int(rng.integers(1, 40))]
+        else:
+            size = int(rng.choice((1, 2, 4, 8)))
+            at -= at % size
+            number = int.from_bytes(raw[at : at + size], "little") + int(
+                rng.choice((1, -1, 8, -8, 64, 1 << 31, 1 << 40))
+            )
+            if rng.random() < 0.5:
+                number = int(rng.choice((0, 1, -1, len(raw), len(raw) + 1, 1 << 31, (1 << 31) - 1, 1 << 40, 1 << 62)))
+            raw[at : at + size] = (number % (1 << 8 * size)).to_bytes(size, "little")
     return bytes(raw)
+
+
+def structure(raw):
+    """Give the parts of a file that say where everything is: from where to where."""
+    ends = [(0, min(64, len(raw))), (max(0, len(raw) - 96), len(raw))]
+    last = int.from_bytes(raw[-8:-4], "little") if raw[:4] == b"PAR1" else int.from_bytes(raw[-10:-6], "little")
+    if raw[:4] == b"PAR1":  # Thrift: the footer, whose length stands before the last four bytes
+        return [*ends, (len(raw) - 8 - last, len(raw))]
+    if raw[:6] == b"ARROW1":  # flatbuffers: a message begins with -1 and its length, the footer ends with its length
+        marks = [at for at in range(8, len(raw) - 8, 8) if raw[at : at + 4] == b"\xff" * 4]
+        messages = [(at, at + 8 + int.from_bytes(raw[at + 4 : at + 8], "little")) for at in marks]
+        return [*ends, *messages, (len(raw) - 10 - last, len(raw))]
+    if raw[:2] == b"PK":  # the local header of each member and of the array in it, and the directory
+        return [*ends, *((m.start(), m.start() + 160) for m in re.finditer(b"PK\x03\x04|PK\x01\x02", raw))]
+    return ends
+
+
+def _repacked(raw, rng):
+    """Damage the arrays of an archive behind right checksums; now and then one that unpacks to far more than it is."""
+    file = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(raw)) as before, zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as after:
+        for name in before.namelist():
+            data = before.read(name)
+            pick = rng.random()
+            if pick < 0.4:
+                data = damaged(data[:128], rng) + data[128:]
+            elif pick < 0.5:
+                data = damaged(data, rng)
+            elif pick < 0.52:
+                data += bytes(1 << 24)
+            after.writestr(name, data)
+    return file.getvalue()
 
 
 def try_reader(ending, calls, seed):
     """Read damaged files of one format; give the failures."""
     failures, folder, refused = [], Path(tempfile.mkdtemp()), 0
-    raw = files(folder)[ending]
+    sound = files(folder)[ending]
     path = folder / f"damaged.{ending}"
     for number in range(calls):
         rng = np.random.default_rng([seed, number])
-        path.write_bytes(damaged(raw, rng))
+        path.write_bytes(damaged(sound[number % len(sound)], rng))
         faulthandler.dump_traceback_later(SECONDS, exit=True)
         print(f"at {number}", file=sys.stderr, flush=True)
         try:

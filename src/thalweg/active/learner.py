@@ -336,7 +336,7 @@ class ActiveLearner(Classifier):
         inner, policy = Inner.adopt(self.learner.fresh(), "learner", tables, schema, classes), self._new_policy()
         waiting = Tickets(schema.n_features, max_open=self.max_open, max_age=self.max_age)
         policy.restore(under("strategy", tables))
-        waiting.restore(under("tickets", tables))
+        waiting.restore(under("tickets", tables), schema, missing=self.missing == "native")
         self._inner, self._policy, self._tickets = inner, policy, waiting
 
 

@@ -1,6 +1,6 @@
 """Which labels to ask for, row by row, on one float64 row per strategy (Luong et al. 2020; Žliobaitė et al. 2014).
 
-table[i], one row per strategy:
+``Asked.table``, one row per strategy:
 
 | column | name        | meaning                                                                             |
 | 0      | S_ROWS      | rows seen                                                                           |
@@ -11,7 +11,7 @@ table[i], one row per strategy:
 | 5      | S_THETA     | θ: a label is asked for where the certainty is below                                |
 | 6      | S_RECENT    | û: labels charged in the last rows, older ones fading (only where there is a window) |
 
-random[i], uint64: its generator. Each row draws the same numbers, used or not.
+Each row draws the same numbers, used or not.
 
 rules: R_BUDGET, B; R_WARMUP, labels asked for before anything is counted; R_WINDOW, w, 0 for none; R_STEP, s, by which
 θ moves; R_SPREAD, the deviation of the noise on θ; R_DIVIDE, 1 where the certainty is divided by the noise, as in MOA;
@@ -19,9 +19,12 @@ R_EASE, b of selective sampling; R_SHARE, ν, rows that chance decides on; R_CHA
 certain; R_PULL, κ, by which that probability rises with the labels left; R_FREE, 1 where such labels are not charged.
 """
 
+from typing import Annotated, NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
+from thalweg.core.declared import EXACT, span, table
 from thalweg.jit.compile import compiled, inlined
 from thalweg.jit.random import Seeds, normal, uniform
 
@@ -31,6 +34,16 @@ S_ROWS, S_SEEN, S_SPENT, S_ASKED, S_UNCERTAIN, S_THETA, S_RECENT, S_COLUMNS = ra
 R_BUDGET, R_WARMUP, R_WINDOW, R_STEP, R_SPREAD, R_DIVIDE, R_EASE, R_SHARE, R_CHANCE, R_PULL, R_FREE, R_CELLS = range(12)
 
 LEAST_THETA = 1e-100
+
+
+class Asked(NamedTuple):
+    """The state of one strategy."""
+
+    table: Annotated[Floats, table(1, S_COLUMNS, least=0, cells={range(S_THETA): span(0, EXACT, whole=True)})]
+    """1 × S_COLUMNS: see above."""
+    random: Annotated[Seeds, table(1)]
+    """1: its generator."""
+
 
 # kinds
 RANDOM, FIXED, VARIABLE, RANDOMISED, SELECTIVE, SPLIT, AVU = range(7)

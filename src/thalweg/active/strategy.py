@@ -9,12 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thalweg.active import strategies_jit as jit
+from thalweg.core.declared import check
 from thalweg.core.fields import Parametrised, number, whole
 from thalweg.core.params import shown
 from thalweg.core.protocols import State
 from thalweg.jit.random import seeded
 
 Floats = NDArray[np.float64]
+
+_FOR_EVER = 1 << 30  # rows
 
 REASONS = ("", "uncertain", "random", "selective", "warmup")
 """Why a label is asked for, by the number that ``decide`` gives."""
@@ -108,7 +111,9 @@ class Strategy(Parametrised, ABC):
     def closed_for(self) -> int:
         """Say for how many rows to come, about, the budget allows no label."""
         row = self._table[0]
-        return max(0, int(row[jit.S_SPENT] / self.budget - row[jit.S_SEEN])) if self.budget > 0.0 else 1 << 30
+        if self.budget == 0.0:
+            return _FOR_EVER
+        return max(0, int(min(row[jit.S_SPENT] / self.budget, _FOR_EVER) - row[jit.S_SEEN]))
 
     def watch(self) -> None:
         """Look whether something should be said about what has been asked."""
@@ -157,20 +162,22 @@ class Strategy(Parametrised, ABC):
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
         """Continue from what ``state`` of a strategy with the same parameters gave."""
-        table, random = (state.get(n) if isinstance(state, Mapping) else None for n in ("table", "random"))
-        if not self._fits(table) or not _is(random, np.uint64, (1,)):
-            raise ValueError(f"state must be what state() of {type(self).__name__} with the same parameters gave")
-        self._table, self._random = np.array(table), np.array(random)
+        mine = f"state must be what state() of {type(self).__name__} with the same parameters gave"
+        if not isinstance(state, Mapping) or not {"table", "random"} <= state.keys():
+            raise ValueError(mine)
+        try:
+            check(jit.Asked, state)
+        except ValueError as error:
+            raise ValueError(f"{mine}: {error}") from None
+        if not self._fits(state["table"][0]):
+            raise ValueError(mine)
+        self._table, self._random = state["table"].copy(), state["random"].copy()
 
-    def _fits(self, table: Any) -> bool:
-        if not _is(table, np.float64, (1, jit.S_COLUMNS)) or not np.isfinite(table).all():
-            return False
-        row = table[0]
-        counts = row[: jit.S_THETA]
-        whole = (counts >= 0.0).all() and (counts == np.floor(counts)).all()
+    def _fits(self, row: Floats) -> bool:
+        """Do the counts of a row go together, and with the budget?"""
         ordered = row[jit.S_SEEN] <= row[jit.S_ROWS] >= row[jit.S_ASKED] >= max(row[jit.S_SPENT], row[jit.S_UNCERTAIN])
         kept = row[jit.S_SPENT] < self.budget * row[jit.S_SEEN] + 1.0 + 1e-6 if row[jit.S_SPENT] else True
-        return bool(whole and ordered and kept and row[jit.S_THETA] > 0.0 and row[jit.S_RECENT] >= 0.0)
+        return bool(ordered and kept and row[jit.S_THETA] > 0.0)
 
     def reset(self) -> Self:
         """Forget everything but the parameters."""
@@ -191,10 +198,6 @@ class Strategy(Parametrised, ABC):
     def fresh(self) -> Self:
         """Make a strategy with the same parameters that has seen nothing."""
         return type(self)(**self.get_params())
-
-
-def _is(array: Any, dtype: type, shape: tuple[int, ...]) -> bool:
-    return isinstance(array, np.ndarray) and array.dtype == dtype and array.shape == shape
 
 
 def _probabilities(proba: Any) -> Floats:

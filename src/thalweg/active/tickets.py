@@ -7,6 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thalweg.active import tickets_jit as jit
+from thalweg.core import door
+from thalweg.core.declared import check
 from thalweg.core.door import Rows, grown_rows, is_sparse, sparse_rows, take_rows
 from thalweg.core.protocols import State
 from thalweg.core.schema import Schema
@@ -169,18 +171,19 @@ class Tickets:
             return {"rows": rows, **known}
         return {"starts": rows.indptr, "columns": rows.indices, "values": rows.data, **known}
 
-    def restore(self, state: State) -> None:
+    def restore(self, state: State, schema: Schema, *, missing: bool) -> None:
         """Continue, with no ticket given yet, from what ``state`` of others with the same limits and features gave."""
+        check(jit.Desk, state, features=self._features)
         latest, counts = state["latest"], state["counts"]
-        rows = state["rows"] if "rows" in state else self._sparse_rows(state)
-        if not latest.dtype == counts.dtype == np.int64 or counts.shape != self._counts.shape:
-            raise ValueError("its tickets have another type or shape")
-        given, oldest, waiting, answered, expired = counts[: jit.EXPIRED + 1].tolist()
+        dense = "rows" in state
+        rows = (
+            door.rows(state["rows"], schema, missing=missing, learning=True)[0] if dense else self._sparse_rows(state)
+        )
+        given, _, waiting, answered, expired = counts[: jit.EXPIRED + 1].tolist()
         if (
-            counts.min() < 0
-            or latest.shape != (min(given, self.max_open), 2)
-            or not given - len(latest) <= oldest <= given == waiting + answered + expired
-            or not np.isin(latest[:, jit.T_AT], (1, jit.AT_DONE, jit.AT_GONE)).all()
+            len(latest) != min(given, self.max_open)
+            or given != waiting + answered + expired
+            or not latest[:, jit.T_AT].all()
             or not rows.shape[0] == waiting == np.count_nonzero(latest[:, jit.T_AT] == 1)
         ):
             raise ValueError("its tickets are damaged")

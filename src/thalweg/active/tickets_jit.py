@@ -7,12 +7,15 @@
 | counts | 8              | int64   | see the names below                                                           |
 
 T_AT: where the row of an open ticket waits, counted from 1; AT_DONE or AT_GONE if it is not open; 0 if it was never
-given. T_BORN: how many rows had arrived before its own.
+given. T_BORN: how many rows had arrived before its own. What is kept in a file is in ``Desk``.
 """
+
+from typing import Annotated, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from thalweg.core.declared import EXACT, span, table
 from thalweg.jit.compile import compiled, inlined
 
 Floats = NDArray[np.float64]
@@ -24,6 +27,25 @@ AT_DONE, AT_GONE = -1, -2
 # GIVEN tickets; OLDEST one that may be open; how many are OPEN, ANSWERED, EXPIRED;
 # answers that were REPEATED, to tickets UNKNOWN or too old (LATE)
 GIVEN, OLDEST, OPEN, ANSWERED, EXPIRED, REPEATED, UNKNOWN, LATE, COUNTS = range(9)
+
+
+class Desk(NamedTuple):
+    """What is kept of tickets."""
+
+    counts: Annotated[
+        Ints,
+        table(
+            COUNTS,
+            least=0,
+            most=EXACT,
+            cells={GIVEN: span(0, EXACT, name="given"), OLDEST: span("given - kept", "given"), OPEN: span(0, "given")},
+        ),
+    ]
+    """8: as named above."""
+    latest: Annotated[Ints, table("kept", 2, cells={T_AT: span(AT_GONE, 1), T_BORN: span(0, EXACT)})]
+    """Of the last max_open tickets, or all: T_AT, 1 for those that are open, and T_BORN."""
+    rows: Annotated[Floats, table("waiting", "features", loose=True, optional=True)]
+    """The rows of open tickets, in order; where they are sparse, they are kept as such in the place of this table."""
 
 
 @inlined

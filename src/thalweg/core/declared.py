@@ -69,7 +69,8 @@ class Table(Span):
     rows: Size | None = None
     """Only the first rows are in use; the others are written before they are read."""
     cells: Mapping[Any, Span] = field(default_factory=dict)
-    """By the last index, by a tuple of indexes from the first on, or by the name of a field of records."""
+    """By the last index (a number or a range), by a tuple of indexes from the first on, or by the name of a field of
+    records."""
     dtype: Any = None
     optional: bool = False
     """May it be lacking, as in files of older versions?"""

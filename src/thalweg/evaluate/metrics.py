@@ -11,9 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thalweg.core import door, params
+from thalweg.core.declared import check
 from thalweg.core.protocols import State
 from thalweg.evaluate.counts import Window, count
-from thalweg.evaluate.metrics_jit import OFF, SCORES, first_bad, gather, update
+from thalweg.evaluate.metrics_jit import OFF, SCORES, Scored, first_bad, gather, update
 from thalweg.registry import METRICS
 
 Floats = NDArray[np.float64]
@@ -167,38 +168,19 @@ class Metrics:
         if not isinstance(state, Mapping):
             raise TypeError(f"state must be what Metrics.state() gave, got {params.shown(state)}")
         try:
-            tables = {name: np.array(state[name]) for name in ("confusion", "counts", "sums", "ring", "marks")}
+            tables = {
+                name: np.array(state[name], order="C") for name in ("confusion", "counts", "sums", "ring", "marks")
+            }
         except KeyError as error:
             raise ValueError(f"state must be what Metrics.state() gave: it lacks {error}") from None
         if tables["ring"].ndim and len(tables["ring"]) != self.window:
             raise ValueError(f"state must have a window of {self.window} rows, got {len(tables['ring'])}")
-        if not _sound(tables, self.window):
-            raise ValueError("state must be what Metrics.state() gave: its tables do not fit each other")
+        try:
+            check(Scored, tables, window=self.window)
+        except ValueError as error:
+            raise ValueError(f"state must be what Metrics.state() gave: {error}") from None
         for name, table in tables.items():
             setattr(self, f"_{name}", table)
-
-
-def _sound(tables: State, window: int) -> bool:
-    """Could these be the tables of a Metrics? Compiled code trusts the class codes in them."""
-    known = tables["counts"].size
-    shapes = {"confusion": (known, known + 1), "counts": (known,), "sums": (4,), "ring": (window, SCORES + known)}
-    for name, shape in shapes.items():
-        table = tables[name]
-        if table.dtype != np.float64 or table.shape != shape or not np.isfinite(table).all():
-            return False
-    marks = tables["marks"]
-    if marks.dtype != np.int64 or marks.shape != (4,):
-        return False
-    rows, last, major, given = marks.tolist()
-    classes, guesses = tables["ring"][: max(rows, 0), :2].T
-    return (
-        0 <= rows <= given
-        and -1 <= last < max(known, 1)
-        and 0 <= major < max(known, 1)
-        and (known > 0 or rows == 0)
-        and bool(((classes >= 0) & (classes < known) & (classes == np.floor(classes))).all())
-        and bool(((guesses >= -1) & (guesses < known) & (guesses == np.floor(guesses))).all())
-    )
 
 
 def _codes(y: Any) -> Ints:

@@ -1,21 +1,15 @@
 """Counting predictions and turning the counts into metrics.
 
-C classes are known so far, W is the window. A row is written down when it is scored; nothing is ever taken back.
-
-| table     | shape       | dtype   | meaning                                                                       |
-| confusion | C × (C + 1) | float64 | weight by class (row) and prediction: column 0 none, column c + 1 class c     |
-| counts    | C           | float64 | weight of each class so far                                                   |
-| sums      | 4           | float64 | weight; weighted log-loss; weight the no-change, the majority rule got right  |
-| ring      | W × (6 + C) | float64 | the last W rows: class, prediction (-1 none), weight, log-loss, no-change     |
-|           |             |         | right?, majority right?, then the score of each class                         |
-| marks     | 4           | int64   | rows scored; class of the last one (-1 none); the majority class; rows given  |
+C classes are known so far. A row is written down when it is scored; nothing is ever taken back.
 """
 
 import math
+from typing import Annotated, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from thalweg.core.declared import EXACT, span, table
 from thalweg.jit.compile import compiled
 
 Floats = NDArray[np.float64]
@@ -25,6 +19,44 @@ LEAST = 1e-15  # the smallest probability the log-loss believes
 SLACK = -1e-9  # how far below 0 rounding may push a probability
 OFF = 1e-6  # how far from 1 rounding may push a sum of probabilities
 SCORES = 6  # where the scores start in a row of the ring
+
+
+class Scored(NamedTuple):
+    """The state of metrics."""
+
+    confusion: Annotated[Floats, table("C", "C + 1", least=0)]
+    """C × (C + 1): weight by class (row) and prediction: column 0 none, column c + 1 class c."""
+    counts: Annotated[Floats, table("C", least=0)]
+    """C: weight of each class so far."""
+    sums: Annotated[Floats, table(4, least=0)]
+    """4: weight; weighted log-loss; weight the no-change, the majority rule got right."""
+    ring: Annotated[
+        Floats,
+        table(
+            "window",
+            f"{SCORES} + C",
+            least=0,
+            rows="min(scored, window)",
+            cells={0: span(0, "C - 1", whole=True), 1: span(-1, "C - 1", whole=True)},
+        ),
+    ]
+    """window × (6 + C), the last rows: class, prediction (-1 none), weight, log-loss, no-change right?, majority
+    right?, then the score of each class."""
+    marks: Annotated[
+        Ints,
+        table(
+            4,
+            cells={
+                0: span(0, EXACT, name="scored"),
+                1: span(-1, "C - 1"),
+                2: span(0, "max(C, 1) - 1"),
+                3: span("scored", EXACT),
+            },
+        ),
+    ]
+    """4: rows scored; class of the last one (-1 none); the majority class; rows given."""
+
+
 T_RIGHT, T_CHANCE, T_F1, T_NAMED, T_RECALLS, T_PRESENT, T_LOG_RECALLS, T_MISSED, TALLIES = range(9)  # what is tallied
 
 

@@ -5,12 +5,13 @@ has a moment at which its label is *due*, and the clock moves on with each row t
 """
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple, final
+from typing import Annotated, Any, NamedTuple, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from thalweg.core.chunk import Chunk, stacked
+from thalweg.core.declared import EXACT, check, table
 from thalweg.core.door import Rows
 from thalweg.core.protocols import State
 from thalweg.core.waiting import Waiting, WaitingSparse
@@ -19,6 +20,21 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 _ENTRY = np.dtype([("place", np.int64), ("codes", np.int64), ("w", np.float64), ("due", np.float64)])
+
+
+class Due(NamedTuple):
+    """What is known of the rows that wait, in order of arrival, beside the rows; and the clock."""
+
+    codes: Annotated[Ints, table("n", least=0, most="classes - 1")]
+    """n: of their labels."""
+    w: Annotated[Floats, table("n", least=0)]
+    """n: their weights."""
+    due: Annotated[Floats, table("n", loose=True)]
+    """n: when their labels come."""
+    rows: Annotated[Ints, table(2, least=0, most=EXACT // 2)]
+    """2: rows so far; those whose label never comes."""
+    clock: Annotated[Floats, table(1, loose=True)]
+    """1: the latest time seen."""
 
 
 class Plan(NamedTuple):
@@ -165,22 +181,20 @@ class Pending:
             "clock": np.array([self._clock]),
         }
 
-    def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
-        """Continue from what ``state`` gave."""
-        X: Any = state["X"] if "X" in state else _joined(state)
+    def restore(self, state: Mapping[str, NDArray[Any]], *, classes: int, features: int) -> None:
+        """Continue from what ``state`` gave: rows of so many classes; sparse ones have so many features at most."""
+        check(Due, state, classes=classes)
+        X: Any = state["X"] if "X" in state else _joined(state, features)
         codes, w, due, rows, clock = (state[name] for name in ("codes", "w", "due", "rows", "clock"))
-        if not (
-            [t.dtype.str[1:] for t in (codes, w, due, rows, clock)] == ["i8", "f8", "f8", "i8", "f8"]
-            and [t.shape for t in (codes, w, due, rows, clock)] == [*[X.shape[:1]] * 3, (2,), (1,)]
-            and X.ndim > 1
-            and (codes >= 0).all()
-            and ((w > 0.0) & (w < np.inf) & (due < np.inf)).all()
-            and rows.min() >= 0
-        ):
+        if X.ndim < 2 or X.shape[0] != len(codes) or not ((w > 0.0) & (due < np.inf)).all() or np.isnan(clock[0]):
             raise ValueError("its waiting rows are damaged")
-        dense = isinstance(X, np.ndarray)
-        self._waiting, self._list = Waiting(X.shape[1:]) if dense else WaitingSparse(X.shape[1]), self._list[:0]
-        self._hold(X, codes, w, due)
+        self._list = self._list[:0]
+        if isinstance(X, np.ndarray):
+            self._waiting = Waiting(X.shape[1:] if len(X) else (0,))
+        else:
+            self._waiting = WaitingSparse(X.shape[1])
+        if len(codes):
+            self._hold(X, codes, w, due)
         self._rows, self.never = rows.tolist()
         self._clock = float(clock[0])
 
@@ -196,13 +210,14 @@ def _parts(X: Any) -> State:
     return {"X.data": X.data, "X.indices": X.indices, "X.indptr": X.indptr, "X.features": np.array([X.shape[1]])}
 
 
-def _joined(state: Mapping[str, NDArray[Any]]) -> Any:
+def _joined(state: Mapping[str, NDArray[Any]], most: int) -> Any:
     """Put sparse rows together again."""
     from scipy.sparse import csr_array
 
     data, indices, indptr, features = (state[f"X.{name}"] for name in ("data", "indices", "indptr", "features"))
-    if [t.dtype.str[1:] for t in (data, indices, indptr, features)] != ["f8", "i8", "i8", "i8"] or len(features) != 1:
+    kinds = [(t.dtype.str[1:], t.ndim) for t in (data, indices, indptr, features)]
+    if kinds != [("f8", 1), *[("i8", 1)] * 3] or len(features) != 1 or not 0 <= features[0] <= most:
         raise ValueError("its waiting rows are damaged")
-    X = csr_array((data, indices, indptr), shape=(len(indptr) - 1, int(features[0])))
+    X = csr_array((data, indices, indptr), shape=(max(0, len(indptr) - 1), int(features[0])))
     X.check_format(full_check=True)
     return X

@@ -4,7 +4,7 @@ import os
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any, Literal, final
+from typing import Annotated, Any, Literal, NamedTuple, final
 
 import numpy as np
 from msgspec import structs
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from thalweg.core import door
 from thalweg.core.chunk import Chunk
 from thalweg.core.classifier import Classifier
+from thalweg.core.declared import EXACT, check, span, table
 from thalweg.core.inside import rehearse
 from thalweg.core.labels import Labels
 from thalweg.core.params import shown
@@ -33,6 +34,20 @@ MOST_DENSE = 4_000
 """Sparse rows with at most so many features are made dense, chunk by chunk, for a learner that takes no others."""
 KIND = "prequential run"
 GIB_HOUR = 1024.0**3 * 3600.0
+_COUNT = span(0, EXACT, whole=True)
+
+
+class Kept(NamedTuple):
+    """What a checkpoint keeps of the run itself, beside stream, learner, metrics, pending rows and labels."""
+
+    counts: Annotated[Ints, table(3, least=0, most=EXACT)]
+    """3: rows, labels used, the largest state so far in bytes."""
+    times: Annotated[Floats, table(4, least=0)]
+    """4: seconds, seconds of the processor, RAM-hours, and up to which time of the processor they are counted."""
+    curve: Annotated[
+        Floats, table("reports", "columns", loose=True, cells={0: _COUNT, range(1 - len(WHOLE), 0): _COUNT})
+    ]
+    """A row for each report; the first column and the last two are the whole numbers."""
 
 
 @final
@@ -348,13 +363,18 @@ class Run:
             self.learner.restore(under("learner", arrays))
             self.stream.restore(under("stream", arrays))
             self.metrics.restore(under("metrics", arrays))
+            kept = under("run", arrays)
+            check(Kept, kept, columns=len(self._column_names))
+            self.labels = Labels.from_bytes(kept["labels"]) if "labels" in kept else None
+            classes = 0 if self.labels is None else len(self.labels)
+            if len(self.metrics.confusion) > classes:
+                raise ValueError("its labels are fewer than its classes")
             if self.pending is not None:
-                self.pending.restore(under("pending", arrays))
-            if "run.labels" in arrays:
-                self.labels = Labels.from_bytes(arrays["run.labels"])
-            self.rows, self.labels_used, self._peak = arrays["run.counts"].tolist()
-            self.seconds, self.cpu_seconds, self._ram, self._ram_cpu = arrays["run.times"].tolist()
-            self.curve = arrays["run.curve"].tolist()
+                features = self.stream.schema.n_features
+                self.pending.restore(under("pending", arrays), classes=classes, features=features)
+            self.rows, self.labels_used, self._peak = kept["counts"].tolist()
+            self.seconds, self.cpu_seconds, self._ram, self._ram_cpu = kept["times"].tolist()
+            self.curve = kept["curve"].tolist()
         except (KeyError, ValueError) as error:  # a file made by hand: learner and stream stay as they were
             self.learner.restore(before[0])
             self.stream.restore(before[1])

@@ -5,6 +5,7 @@ from typing import Any, ClassVar, final
 import numpy as np
 
 from thalweg.core import door
+from thalweg.core.declared import check
 from thalweg.core.fields import flag, number
 from thalweg.core.protocols import State
 from thalweg.core.schema import Schema
@@ -111,9 +112,8 @@ class PCAProjection(Projection):
         """Continue from what ``tables`` gave."""
         self.begin(schema)
         own = {name: tables[name] for name in _TABLES}
-        for name, table in self._tables.items():
-            if own[name].shape != table.shape or own[name].dtype != table.dtype or not own[name].flags.c_contiguous:
-                raise ValueError(f"its table {name!r} has another type or shape")
-            if not np.isfinite(own[name]).all():
-                raise ValueError(f"its table {name!r} holds what no projection could")
+        p, D = self._tables["vectors"].shape
+        check(jit.Components, own | {"learned": own["count"]}, p=p, D=D)
+        if (np.sqrt((own["vectors"] ** 2).sum(axis=1)) > 1.001 * own["lengths"] + 1e-150).any():
+            raise ValueError("its table 'lengths' must hold the lengths of its components")
         self._tables = own

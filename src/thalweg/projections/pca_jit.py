@@ -1,21 +1,15 @@
 """Principal components that follow the rows (CCIPCA): one pass, no covariance matrix.
 
-| table   | shape | dtype   | meaning                                                                      |
-| vectors | p × D | float64 | the components, as long as their eigenvalues; D: columns, then zeros to 8, 16, … |
-| lengths | p     | float64 | their lengths                                                                    |
-| mean    | D     | float64 | of the rows; zeros where rows are not centred                                    |
-| count   | 1     | int64   | rows learned                                                                     |
-| room    | 2 × D | float64 | for one row, and for its distance from the mean; not kept                        |
-
 J. Weng, Y. Zhang, W.-S. Hwang, "Candid covariance-free incremental principal component analysis", 2003.
 """
 
 import math
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from thalweg.core.declared import EXACT, table
 from thalweg.jit.compile import called, hot, inlined
 from thalweg.jit.vectors import add, dot
 from thalweg.projections.matrix_jit import tamed
@@ -24,16 +18,20 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 _FAR = 1e50  # of a value from the mean: squares of lengths must stay finite
+_LONGEST = 1e120  # of a component: the square of the longest row, and the amnesia, are far below
 
 
 class Components(NamedTuple):
-    """The tables in one bundle."""
+    """The state; D: columns, then zeros to 8, 16, …"""
 
-    vectors: Floats
-    lengths: Floats
-    mean: Floats
-    learned: Ints
-    """The table ``count``."""
+    vectors: Annotated[Floats, table("p", "D", least=-_LONGEST, most=_LONGEST)]
+    """p × D: the components, as long as their eigenvalues."""
+    lengths: Annotated[Floats, table("p", least=0, most=_LONGEST)]
+    """p: their lengths."""
+    mean: Annotated[Floats, table("D", least=-_FAR, most=_FAR)]
+    """D: of the rows; zeros where rows are not centred."""
+    learned: Annotated[Ints, table(1, least=0, most=EXACT)]
+    """1: rows learned."""
 
 
 class Cells(NamedTuple):

@@ -1,10 +1,11 @@
 """Random projections: each output is a random mixture of all columns, or of a few."""
 
 import math
-from typing import Any, final
+from typing import Annotated, Any, NamedTuple, final
 
 import numpy as np
 
+from thalweg.core.declared import check, table
 from thalweg.core.fields import flag, number
 from thalweg.core.params import shown
 from thalweg.core.protocols import State
@@ -55,6 +56,13 @@ class BernoulliProjection(Linear):
         jit.draw_signs(self._key, columns.keys, 1.0 / math.sqrt(self.dimension), self._matrix)
 
 
+class Drawn(NamedTuple):
+    """The state of a projection that is drawn by chance."""
+
+    density: Annotated[Floats, table(1, least=0, most=1)]
+    """1: the share of the entries that are not 0, as it followed from the first rows."""
+
+
 @final
 class VerySparseProjection(Linear):
     """Most entries of the matrix are 0, so that a row costs little; the others are ± 1/√(p · density).
@@ -103,10 +111,13 @@ class VerySparseProjection(Linear):
 
     def adopt(self, tables: State, schema: Schema) -> None:
         """Continue from what ``tables`` gave."""
-        given = tables["density"]
-        if given.shape != (1,) or given.dtype != np.float64 or not 0.0 < given[0] <= 1.0:
-            raise ValueError("its table 'density' holds what no projection could")
-        self._share = float(given[0])
+        check(Drawn, tables)
+        share = float(tables["density"][0])
+        if share != self.density and (
+            self.density is not None or share < 1.0 / math.sqrt(len(Columns.of(schema).keys))
+        ):
+            raise ValueError(f"its table 'density' must hold the density of this projection, and holds {share}")
+        self._share = share
         self.begin(schema)
 
 

@@ -1,15 +1,12 @@
-"""What the generators draw: from the library's own random numbers, or from Java's, so that MOA's streams come out.
-
-| table  | shape | dtype  | meaning                                                                             |
-| random | 1     | uint64 | state of splitmix64 (``java`` is False)                                             |
-| random | 3     | uint64 | Java: 48-bit state of java.util.Random, second normal value as bits, is there one?  |
-"""
+"""What the generators draw: from the library's own random numbers, or from Java's, so that MOA's streams come out."""
 
 import math
+from typing import Annotated, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from thalweg.core.declared import table
 from thalweg.jit import random as own
 from thalweg.jit.compile import called, inlined
 
@@ -17,10 +14,21 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Seeds = NDArray[np.uint64]
 
+
+class Drawn(NamedTuple):
+    """What every generator keeps."""
+
+    random: Annotated[Seeds, table("cells")]
+    """1: state of splitmix64; 3, Java: 48-bit state of java.util.Random, second normal value as bits, is there one?"""
+    wanted: Annotated[Ints, table(1, least=0, most=1, optional=True)]
+    """1: the class that comes next, where the two take turns."""
+
+
 _A, _C, _MASK = np.uint64(0x5DEECE66D), np.uint64(0xB), np.uint64((1 << 48) - 1)
 _S17, _S21, _S22 = np.uint64(17), np.uint64(21), np.uint64(22)
 _NO, _YES = np.uint64(0), np.uint64(1)
 _UNIT = 1.0 / 9007199254740992.0  # 2^-53
+_MOST_NORMAL = 13.0  # a draw from 53 bits lies below
 
 _FRACTION, _ONE, _S20, _S32 = np.uint64((1 << 52) - 1), np.uint64(0x3FF << 52), np.uint64(20), np.uint64(32)
 _LN2_HIGH, _LN2_LOW = 6.93147180369123816490e-01, 1.90821492927058770002e-10
@@ -54,6 +62,15 @@ def sown(seed: int, *, java: bool, cell: int = 0) -> Seeds:
     if java:
         return np.array([(int(seed) ^ 0x5DEECE66D) & ((1 << 48) - 1), 0, 0], dtype=np.uint64)
     return own.seeded(seed, cell + 1)[cell:].copy()
+
+
+def is_sown(random: Seeds) -> bool:
+    """Could this be a random state? Any bits could, but for Java's second normal value, which is never large.
+
+    >>> is_sown(sown(1, java=True))
+    True
+    """
+    return len(random) != 3 or not random[2] or bool(abs(random[1:2].view(np.float64)[0]) < _MOST_NORMAL)
 
 
 @inlined

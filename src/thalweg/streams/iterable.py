@@ -11,6 +11,7 @@ from thalweg.core.chunk import Chunk
 from thalweg.core.params import shown
 from thalweg.core.protocols import State
 from thalweg.core.schema import Schema
+from thalweg.streams.files.blocks import continues
 from thalweg.streams.files.records import FIRST, Records, infer, label_column
 from thalweg.streams.source import LIMIT, Source
 
@@ -87,7 +88,7 @@ class IterableStream(Source):
 
     def _adopt(self, tables: State, given: int) -> None:
         schema = Schema.from_json(tables["schema"].tobytes())
-        if schema.names != self._begin_schema.names:
+        if not continues(self._begin_schema, schema):
             raise ValueError("state must be a position in records with the same features")
         self._start()
         self._records = Records(schema, "records")

@@ -3,7 +3,7 @@
 import io
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,7 @@ from thalweg.core.params import shown
 from thalweg.core.protocols import State, Stream
 from thalweg.core.schema import Schema, Value
 from thalweg.streams.draw_jit import Seeds
+from thalweg.streams.files.array_header import DAMAGE, array_header
 from thalweg.streams.source import Source, csr
 
 
@@ -148,15 +149,15 @@ class Confluence:
         waiting = []
         try:
             for stream in self._streams:
-                there = {c: np.lib.format.read_array(file)[0] and np.lib.format.read_array(file) for c in _COLUMNS}
-                columns = [v if isinstance(v, np.ndarray) else None for v in there.values()]
-                X, y = columns[:2]
+                X, y, *others = [_read_array(file) if _read_array(file)[0] else None for _ in _COLUMNS]
                 if X is None or y is None or X.dtype != np.float64 or X.shape != (len(y), stream.schema.n_features):
                     raise ValueError
-                if any(c is not None and len(c) != len(y) for c in columns):
+                if y.ndim != 1 or y.dtype.kind not in "biufUS":
                     raise ValueError
-                waiting.append(Chunk(_like(stream, X), *columns[1:]))  # type: ignore[arg-type]
-        except (ValueError, EOFError, IndexError, KeyError, TypeError, SyntaxError, OSError):
+                if any(c is not None and (c.shape != y.shape or c.dtype.kind not in "biuf") for c in others):
+                    raise ValueError
+                waiting.append(Chunk(_like(stream, X), y, *others))
+        except DAMAGE:
             raise ValueError("state must be what state() gave: its waiting records are damaged") from None
         return waiting
 
@@ -239,6 +240,12 @@ class Alternating(Source):
 
 
 _COLUMNS = ("X", "y", "w", "time", "label_time")
+
+
+def _read_array(file: IO[bytes]) -> NDArray[Any]:
+    """Read an array that is no larger than what is there."""
+    shape, columns_first, dtype, size = array_header(file)
+    return np.frombuffer(file.read(size), dtype).reshape(shape, order="F" if columns_first else "C")
 
 
 def _nothing(stream: Stream) -> Chunk:

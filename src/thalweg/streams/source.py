@@ -9,12 +9,15 @@ from numpy.typing import NDArray
 
 from thalweg.core import fields
 from thalweg.core.chunk import Chunk
+from thalweg.core.declared import check
 from thalweg.core.fields import Parametrised
 from thalweg.core.params import shown, whole
 from thalweg.core.protocols import State
 from thalweg.core.schema import Schema
-from thalweg.streams.draw_jit import Floats, Ints, Seeds, sown
+from thalweg.streams.draw_jit import Drawn, Floats, Ints, Seeds, is_sown, sown
 
+FAR = 1 << 52
+"""No stream gets so far: a position beyond it is made up."""
 Rng = Literal["splitmix", "java"]
 """Whose random numbers: the library's own, or those of java.util.Random."""
 
@@ -186,8 +189,10 @@ class Source(Parametrised, ABC):
             if got.dtype.kind == "f" and not np.isfinite(got).all():
                 raise ValueError(f"{mine}: {name!r} must hold finite numbers")
         given = int(state["given"][0])
-        if given < 0:
-            raise ValueError(f"{mine}: 'given' must be at least 0, got {given}")
+        if not 0 <= given <= FAR:
+            raise ValueError(f"{mine}: 'given' must be at least 0 and at most {FAR}, got {given}")
+        if "random" in state and not is_sown(state["random"]):
+            raise ValueError(f"{mine}: 'random' is no state of random numbers")
         self._adopt({name: table.copy() for name, table in state.items() if name != "given"}, given)
         self._given = given
 
@@ -263,6 +268,7 @@ class Generator(Source):
         return self._now
 
     def _adopt(self, tables: State, given: int) -> None:
+        check(Drawn, tables)
         self._now = {name: tables[name] for name in self._now}
 
 

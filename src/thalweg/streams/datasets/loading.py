@@ -234,7 +234,7 @@ def _columns(dataset: Dataset, path: Path) -> dict[str, Any]:
 def _from_npz(dataset: Dataset, path: Path, limit: int | None, options: dict[str, Any]) -> "ArrayStream":
     import numpy as np
 
-    from thalweg.streams.files.npz import DAMAGE
+    from thalweg.streams.files.array_header import DAMAGE
 
     try:
         with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:

@@ -4,6 +4,7 @@ import glob
 import os
 from abc import abstractmethod
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, final
 
@@ -42,7 +43,7 @@ class _ArrowFiles(ColumnStream):
         for file in self._paths:
             try:
                 found, sizes = self._parts(file)
-            except (ValueError, OSError):
+            except (ValueError, OSError, pa.ArrowException):
                 raise ValueError(
                     f"{Path(file).name} must be {self._article} file: it is none, or damaged, or cut off"
                 ) from None
@@ -86,7 +87,7 @@ class _ArrowFiles(ColumnStream):
 
     @abstractmethod
     def _batches(self, path: str, part: int) -> Iterator[Any]:
-        """Give the record batches of one part of a file."""
+        """Give the record batches of one part of a file, whatever they hold."""
 
     @property
     def rows(self) -> int:
@@ -112,8 +113,12 @@ class _ArrowFiles(ColumnStream):
                 if seen + size <= skip:
                     seen += size
                     continue
+                end = seen + size
                 try:
                     for batch in self._batches(path, part):
+                        batch.validate(full=True)  # before any value is looked at: offsets, codes, lengths, text
+                        if seen + batch.num_rows > end:
+                            raise OSError
                         for start in range(0, batch.num_rows, _BATCH):
                             piece = batch.slice(start, _BATCH)
                             if seen + piece.num_rows <= skip:
@@ -124,6 +129,8 @@ class _ArrowFiles(ColumnStream):
                             seen += piece.num_rows
                             rows += len(chunk)
                             bads += len(bad)
+                    if seen < end:
+                        raise OSError
                 except (OSError, pa.ArrowException):
                     raise ValueError(
                         f"{Path(path).name} cannot be read after record {seen}: the file is damaged or cut off"
@@ -173,6 +180,8 @@ class ParquetStream(_ArrowFiles):
 
         with pq.ParquetFile(path) as file:
             groups = [file.metadata.row_group(g).num_rows for g in range(file.metadata.num_row_groups)]
+            if min(groups, default=0) < 0:
+                raise ValueError
             return file.schema_arrow, groups
 
     def _batches(self, path: str, part: int) -> Iterator[Any]:
@@ -185,7 +194,7 @@ class ParquetStream(_ArrowFiles):
 
 @final
 class ArrowStream(_ArrowFiles):
-    """The records of Arrow IPC files (.arrow, .feather, .ipc), in order, mapped into memory batch by batch.
+    """The records of Arrow IPC files (.arrow, .feather, .ipc), in order, one batch in memory at a time.
 
     Examples
     --------
@@ -201,16 +210,41 @@ class ArrowStream(_ArrowFiles):
     _kind, _ends = "Arrow", (".arrow", ".feather", ".ipc")
 
     def _parts(self, path: str) -> tuple[Any, list[int]]:
-        import pyarrow as pa
-
-        with pa.memory_map(path) as source, pa.ipc.open_file(source) as file:
-            return file.schema, [file.get_batch(i).num_rows for i in range(file.num_record_batches)]
+        with _open_arrow(path) as file:
+            schema = file.schema
+        widths = [_bits(kind) for kind in schema.types]
+        with _open_arrow(path, [widths.index(min(widths))]) as file:  # all batches say how long they are, cheaply
+            batches = (file.get_batch(i) for i in range(file.num_record_batches))
+            return schema, [_length(batch) for batch in batches]
 
     def _batches(self, path: str, part: int) -> Iterator[Any]:
-        import pyarrow as pa
-
-        with pa.memory_map(path) as source, pa.ipc.open_file(source) as file:
+        names = list(self._types)
+        with _open_arrow(path, [names.index(name) for name in self._columns.used]) as file:
             yield file.get_batch(part).select(self._columns.used)
+
+
+@contextmanager
+def _open_arrow(path: str, columns: list[int] | None = None) -> Iterator[Any]:
+    """Open a file to read some of its columns. It is not mapped: who cuts off a mapped file kills who looks at it."""
+    import pyarrow as pa
+
+    options = pa.ipc.IpcReadOptions(included_fields=columns, use_threads=False)
+    with pa.OSFile(path) as source, pa.ipc.open_file(source, options=options) as file:
+        yield file
+
+
+def _bits(kind: Any) -> int:
+    """Give the bits of a value, or a guess where values have no fixed width."""
+    try:
+        return int(kind.bit_width)
+    except ValueError:
+        return 128
+
+
+def _length(batch: Any) -> int:
+    """Give the number of records that a batch says it has, where its columns have as many."""
+    batch.validate()
+    return int(batch.num_rows)
 
 
 def _expand(path: Any, ends: tuple[str, ...]) -> list[str]:

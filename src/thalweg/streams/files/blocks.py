@@ -6,19 +6,33 @@ from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
+from msgspec import structs
+from numpy.typing import NDArray
 
 from thalweg.core import fields
 from thalweg.core.chunk import Chunk
+from thalweg.core.declared import check, table
 from thalweg.core.protocols import State
-from thalweg.core.schema import Schema
+from thalweg.core.schema import Feature, Schema
 from thalweg.streams.files.quarantine import Bad, Quarantine, Way, check_file
-from thalweg.streams.source import LIMIT, Source
+from thalweg.streams.source import FAR, LIMIT, Source
 
+MOST_FEATURES = 10_000_000
+"""Sparse rows may claim any width: no more than this."""
 Mark = tuple[int, ...]
 """Where a block begins: records before it, bad records before it, and two numbers of the format's own."""
+
+
+class Position(NamedTuple):
+    """Where a stream is, beside the number of records given and the schema as far as it is known."""
+
+    mark: Annotated[NDArray[np.int64], table(4, least=0, most=FAR)]
+    """4: of the block that holds the next record."""
+    skipped: Annotated[NDArray[np.int64], table(1, least=0, most=FAR)]
+    """1: bad records left out so far."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,11 +178,31 @@ class BlockStream(Source):
 
     def _adopt(self, tables: State, given: int) -> None:
         schema = Schema.from_json(tables["schema"].tobytes())
+        check(Position, tables)
         mark, skipped = tuple(tables["mark"].tolist()), int(tables["skipped"][0])
-        if schema.names != self._begin_schema.names or not 0 <= mark[0] <= given or not 0 <= mark[1] <= skipped:
+        if not continues(self._begin_schema, schema) or mark[0] > given or mark[1] > skipped:
             raise ValueError(f"state must be a position in a file with the features of {self._name}")
         self._set_schema(schema)
         self._go_to(mark, given, skipped)
+
+
+def continues(begin: Schema, schema: Schema) -> bool:
+    """Can the one schema have become the other, as values of open nominal features joined?
+
+    >>> continues(Schema.numeric(2), Schema.numeric(3))
+    False
+    """
+    if schema == begin:
+        return True
+    if schema.names != begin.names or structs.replace(schema, features=begin.features) != begin:
+        return False
+    return all(old == new or _joined(old, new) for old, new in zip(begin.features, schema.features, strict=True))
+
+
+def _joined(old: Feature, new: Feature) -> bool:
+    if old.values is None or new.values is None or not (old.open and new.open):
+        return False
+    return new.values[: len(old.values)] == old.values
 
 
 def check_path(path: Any) -> str:

@@ -10,14 +10,13 @@ from thalweg.core.chunk import Chunk
 from thalweg.core.fields import fixed, flag, whole
 from thalweg.core.params import shown
 from thalweg.core.schema import Schema
-from thalweg.streams.files.blocks import Block, BlockStream, Mark
+from thalweg.streams.files.blocks import MOST_FEATURES, Block, BlockStream, Mark
 from thalweg.streams.files.lines import line_blocks, lines_from
 from thalweg.streams.files.records import label_column
 from thalweg.streams.files.text import Buffer, kind_of, open_bytes
 from thalweg.streams.source import csr
 
 _CELLS = 1 << 20
-_MOST = 10_000_000
 
 
 @final
@@ -40,7 +39,7 @@ class LibSVMStream(BlockStream):
         default=None,
         doc="The largest index (indices begin at 1); None: found by reading the file once before.",
         least=1,
-        most=_MOST,
+        most=MOST_FEATURES,
         old="n_features",
     )
     sparse: bool = flag(default=False, doc="Give sparse rows, not dense ones.")
@@ -136,7 +135,7 @@ def _pairs(text: bytes) -> tuple[str, list[tuple[int, float]]]:
             continue
         if not colon or not (index.isascii() and index.isdigit()) or kind_of([value]) not in ("whole", "number"):
             raise ValueError(f"must have index:value pairs after the label, got {shown(part, 60)}")
-        if len(index) > 8 or not before < int(index) <= _MOST:
+        if len(index) > 8 or not before < int(index) <= MOST_FEATURES:
             raise ValueError(f"must have indices from 1 on, in order, each once, got {shown(index, 60)}")
         before = int(index)
         pairs.append((before, float(value)))

@@ -1,8 +1,8 @@
 """NumPy archives: X and y, read by parts, or a sparse matrix with y."""
 
 import zipfile
-import zlib
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import IO, Any, final
 
 import numpy as np
@@ -12,17 +12,15 @@ from thalweg.core.chunk import Chunk
 from thalweg.core.fields import flag, free
 from thalweg.core.params import shown
 from thalweg.core.schema import Schema
-from thalweg.streams.files.blocks import Block, BlockStream, Mark
+from thalweg.streams.files.array_header import DAMAGE, array_header
+from thalweg.streams.files.blocks import MOST_FEATURES, Block, BlockStream, Mark
 from thalweg.streams.files.columns import refuse_schema
 from thalweg.streams.files.quarantine import Bad
 from thalweg.streams.source import csr
 
 _CELLS = 1 << 20  # numbers turned into rows at a time
-DAMAGE = (
-    OSError, ValueError, KeyError, EOFError, MemoryError, NotImplementedError, RuntimeError, zipfile.BadZipFile,
-    zlib.error,
-)  # fmt: skip
-"""What reading a damaged archive may raise."""
+_PACKED = {zipfile.ZIP_STORED: 1, zipfile.ZIP_DEFLATED: 1032}
+"""How many times smaller than its contents a member can be, by the ways in which NumPy packs."""
 
 
 def _check_target(name: str, value: Any) -> None:
@@ -100,14 +98,16 @@ class NPZStream(BlockStream):
                 f"must have the arrays X (or a CSR matrix) and {self.target!r}, it has {shown(sorted(names), 200)}",
             )
         if "X" in names:
-            with archive.open("X.npy") as file:
-                shape, columns_first, self._dtype = _header(file)
+            with _member(archive, "X") as (_, (shape, columns_first, self._dtype)):
+                pass
             if self._dtype.kind not in "biuf" or len(shape) < 2 or columns_first or 0 in shape[1:]:
                 return (), f"must have rows of numbers in X, got {self._dtype} {shape}"
         else:
             if "format" in names and b"csr" not in _array(archive, "format").tobytes().replace(b"\0", b""):
                 return (), "must hold a sparse matrix by rows (CSR)"
             shape = tuple(map(int, _array(archive, "shape")))
+            if len(shape) != 2 or shape[1] > MOST_FEATURES:
+                return (), f"must have two dimensions and up to {MOST_FEATURES:,} columns, got {shape}"
             self._matrix = csr(tuple(_array(archive, n) for n in ("data", "indices", "indptr")), shape)
             self._matrix.check_format()
         y = self._y = _array(archive, self.target)
@@ -151,8 +151,7 @@ class NPZStream(BlockStream):
                 X.sum_duplicates()
                 yield start, X if self.sparse else X.toarray()
             return
-        with zipfile.ZipFile(self._file) as archive, archive.open("X.npy") as file:
-            _header(file)
+        with zipfile.ZipFile(self._file) as archive, _member(archive, "X") as (file, _):
             size = self._width * self._dtype.itemsize
             file.seek(first * size, 1)
             for start in places:
@@ -196,12 +195,22 @@ class NPZStream(BlockStream):
         )
 
 
-def _header(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
-    """Read shape, order and type from the front of an array."""
-    first = np.lib.format.read_magic(file) == (1, 0)
-    return (np.lib.format.read_array_header_1_0 if first else np.lib.format.read_array_header_2_0)(file)
+_Header = tuple[tuple[int, ...], bool, np.dtype[Any]]
+
+
+@contextmanager
+def _member(archive: zipfile.ZipFile, name: str) -> Iterator[tuple[IO[bytes], _Header]]:
+    """Open an array behind its header: shape, order and type, which must be as large as the file has room for."""
+    info = archive.getinfo(f"{name}.npy")
+    if info.file_size > info.compress_size * _PACKED[info.compress_type]:
+        raise ValueError
+    with archive.open(info) as file:
+        shape, columns_first, dtype, size = array_header(file)
+        if size != info.file_size - file.tell():
+            raise ValueError
+        yield file, (shape, columns_first, dtype)
 
 
 def _array(archive: zipfile.ZipFile, name: str) -> NDArray[Any]:
-    with archive.open(f"{name}.npy") as file:
-        return np.asarray(np.lib.format.read_array(file, allow_pickle=False))
+    with _member(archive, name) as (file, (shape, columns_first, dtype)):
+        return np.frombuffer(file.read(), dtype).reshape(shape, order="F" if columns_first else "C")

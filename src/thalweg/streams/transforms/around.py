@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thalweg.core.chunk import Chunk
+from thalweg.core.declared import check
 from thalweg.core.fields import fixed, free
-from thalweg.core.params import whole
 from thalweg.core.protocols import State, Stream
 from thalweg.core.schema import Schema
 from thalweg.streams.draw_jit import sown
@@ -23,6 +23,7 @@ from thalweg.streams.nested import (
     take,
 )
 from thalweg.streams.source import LIMIT, Source
+from thalweg.streams.transforms.changes_jit import Picked
 
 _BLOCK = 1024
 _PATIENCE = 10_000_000
@@ -44,15 +45,8 @@ class Around(Source):
 
     def _prepare(self) -> None:
         """Go to the first record, after all else has been checked."""
-        self._surround(self.stream, self._limit)
+        self.sparse, self._begin = is_sparse(self.stream), self.stream.state()
         self.restart()
-
-    def _surround(self, stream: Stream, limit: int | None) -> None:
-        is_stream("stream", stream)
-        whole("seed", self.seed, least=0)
-        self._set_limit(limit)
-        self.stream, self.sparse = stream, is_sparse(stream)
-        self._begin = stream.state()
 
     @abstractmethod
     def _changed(self, chunk: Chunk) -> Chunk:
@@ -175,9 +169,8 @@ class Thinned(Around):
         return {"random": self._random, "used": self._used} | prefixed("stream", self._origin)
 
     def _adopt(self, tables: State, given: int) -> None:
+        check(Picked, tables, block=_BLOCK, classes=len(self._classes))
         used = int(tables["used"][0])
-        if not 0 <= used <= _BLOCK:
-            raise ValueError(f"state must be what {type(self).__name__}.state() gave: 'used' is {used}")
         origin = part("stream", tables)
         self.stream.restore(origin)
         self._random = tables["random"]

@@ -1,14 +1,22 @@
-"""What is drawn for each record of another stream.
-
-| table  | shape | dtype  | meaning                                                        |
-| random | 1     | uint64 | random state, see draw_jit                                     |
-| wanted | 1     | int64  | class of the record that is looked for, -1: not drawn yet      |
-"""
+"""What is drawn for each record of another stream."""
 
 import math
+from typing import Annotated, NamedTuple
 
+from thalweg.core.declared import table
 from thalweg.jit.compile import compiled, inlined
 from thalweg.streams.draw_jit import Floats, Ints, Seeds, integer, uniform
+
+
+class Picked(NamedTuple):
+    """How far some of another stream's records have been chosen."""
+
+    random: Annotated[Seeds, table(1)]
+    """1: random state, see draw_jit."""
+    used: Annotated[Ints, table(1, least=0, most="block")]
+    """1: records of the block that have been looked at."""
+    wanted: Annotated[Ints, table(1, least=-1, most="classes - 1", optional=True)]
+    """1: class of the record that is looked for, -1: not drawn yet."""
 
 
 @inlined

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thalweg.core.chunk import Chunk
-from thalweg.core.fields import Parametrised, free, number, whole
+from thalweg.core.fields import free, number, whole
 from thalweg.core.names import parse
 from thalweg.core.params import choice, shown
 from thalweg.core.params import whole as check_whole
@@ -34,7 +34,7 @@ def _rising(name: str, value: Any) -> None:
 
 
 @final
-class ImageDrift(Around, Parametrised):
+class ImageDrift(Around):
     """Another stream's images, changed from a position on, and once more from each further one.
 
     Examples
@@ -88,15 +88,14 @@ class ImageDrift(Around, Parametrised):
         if len(words) != len(self._positions):
             options = ", ".join(CHANGES)
             raise ValueError(f"change must be one of {options}, or one for each position, got {shown(change)}")
-        found = _opened(self.stream) if isinstance(self.stream, str) else self.stream
-        is_stream("stream", found)
-        is_dense("stream", found)
-        self._shape = _image_shape(found)
-        self.white = getattr(found, "white", None) if self.white is None else self.white
-        self._steps = [self._step(word, found) for word in words]
-        self._surround(found, self.limit)
-        self.name = getattr(found, "name", None)
-        self.restart()
+        self.stream = _opened(self.stream) if isinstance(self.stream, str) else self.stream
+        is_stream("stream", self.stream)
+        is_dense("stream", self.stream)
+        self._shape = _image_shape(self.stream)
+        self.white = getattr(self.stream, "white", None) if self.white is None else self.white
+        self._steps = [self._step(word) for word in words]
+        self.name = getattr(self.stream, "name", None)
+        super()._prepare()
 
     def _param(self, name: str) -> Any:
         return {"stream": self._given_stream, "white": self._given_white}.get(name, getattr(self, name))
@@ -117,7 +116,7 @@ class ImageDrift(Around, Parametrised):
                 X[rows] = images.reshape(len(images), -1)
         return Chunk(X, y, chunk.w, chunk.time, chunk.label_time)
 
-    def _step(self, word: str, stream: Stream) -> "_Step":
+    def _step(self, word: str) -> "_Step":
         """Give what a change does to images and labels."""
         if word == "rotate":
             return partial(_rotate, float(self.degrees))
@@ -131,7 +130,7 @@ class ImageDrift(Around, Parametrised):
             if len(self._shape) != 3:
                 raise ValueError(f"stream must have images with colours to recolour, got shape {self._shape}")
             return _recolour
-        return partial(_relabel, known_classes(stream))
+        return partial(_relabel, known_classes(self.stream))
 
 
 _Step = Callable[[Floats, NDArray[Any]], tuple[Floats, NDArray[Any]]]
