@@ -153,14 +153,14 @@ def check(
     tables: Mapping[str, NDArray[Any]],
     /,
     *,
-    least: Mapping[str, int] | None = None,
-    most: Mapping[str, int] | None = None,
+    least: Any = None,
+    most: Any = None,
     **sizes: int,
 ) -> dict[str, int]:
     """Refuse tables, in a sentence, that are not as the bundle, or each of some, declares; give all sizes by name.
 
     sizes: those that are known: features, classes, what follows from parameters. least, most: sizes that the tables
-    themselves tell, and that must not be smaller, or larger.
+    themselves tell, by name, and that must not be smaller, or larger.
     """
     found = {name: int(size) for name, size in sizes.items()}
     spec = declared(*bundle) if isinstance(bundle, tuple) else declared(bundle)
