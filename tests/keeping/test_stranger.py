@@ -4,12 +4,17 @@ Each case saves a model, changes its tables, writes them again with a right chec
 a ValueError sentence, or simply work; a crash of the process, or any other exception, is a failure.
 """
 
+import io
+import os
 import subprocess
 import sys
 import textwrap
+import zipfile
 
 import numpy as np
 import pytest
+
+import thalweg
 
 EVIL = """
 import os, sys, tempfile
@@ -132,6 +137,48 @@ def test_a_class_code_is_refused_and_not_used(tmp_path):
     code = EVIL + CASES["codes of a condensed knn"]
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300, check=False)
     assert "'codes' must hold numbers from 0 to 1, and holds 1099511627776" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("make", "table", "value"),
+    [
+        ("SEA(balance=True)", "wanted", 7),  # no record is of that class: it would be looked for forever
+        ("Text(words=50, rng='java')", "random", [1, 0x412E848000000000, 1]),  # a message of 15 million words
+        ("HyperCube()", "given", 2**63 - 1),
+        ("PriorDrift(SEA(), (0.5, 0.5), (0.9, 0.1), 100)", "wanted", 2),
+    ],
+)
+def test_a_position_that_could_not_have_been_saved_is_refused(make, table, value):
+    stream = eval(make, vars(thalweg) | {name: getattr(thalweg, name) for name in thalweg.__all__})
+    state = stream.state()
+    state[table][:] = value
+    with pytest.raises(ValueError, match=f"'{table}'"):
+        stream.restore(state)
+
+
+def test_a_file_that_is_cut_off_while_it_is_read_is_refused(tmp_path):
+    from soak.verbs import files
+
+    path = tmp_path / "cut.arrow"
+    folder = tmp_path / "sound"
+    folder.mkdir()
+    path.write_bytes(files(folder)["arrow"][0])
+    stream = thalweg.open_file(path, target="class")
+    assert len(stream.read(5)) == 5
+    os.truncate(path, 100)
+    with pytest.raises(ValueError, match="damaged or cut off"):
+        stream.take(40)
+
+
+def test_an_array_that_claims_more_than_its_file_holds_is_refused(tmp_path):
+    path = tmp_path / "large.npz"
+    header = io.BytesIO()
+    np.lib.format.write_array_header_1_0(header, {"descr": "<f8", "fortran_order": False, "shape": (2**37, 8)})
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("X.npy", header.getvalue() + bytes(1 << 20))
+        archive.writestr("y.npy", header.getvalue())
+    with pytest.raises(ValueError, match="it is none, or damaged, or cut off"):
+        thalweg.open_file(path)
 
 
 @pytest.mark.parametrize("ending", ["arrow", "parquet", "npz"])
