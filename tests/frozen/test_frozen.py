@@ -112,9 +112,21 @@ def test_damaged_states_are_refused():
         table["left"][table["left"] != np.arange(len(table))] = 0
         return table
 
+    def onward(table):
+        table["feature"][table["left"] == np.arange(len(table))] = 1  # missing values would leave the leaf
+        return table
+
+    def nominal_numbers(table):
+        leaves = good["leaves"].astype(np.int64)
+        k, numbers, _, _, item = leaves[leaves[:, 2] > 0][0]  # one that looks at a nominal feature
+        table[item + k + numbers] = 0  # the first feature is a number, and may be below 0
+        return table
+
+    damaged("packed", onward)
     damaged("packed", beyond)
     damaged("packed", backwards)
     damaged("lists", lambda table: table + np.uint32(10_000))
+    damaged("lists", nominal_numbers)
     damaged("leaves", lambda table: table + np.uint32(1_000_000))
     damaged("plain", lambda table: table[:-2])
     damaged("cells", lambda table: table[:-10])

@@ -5,6 +5,7 @@ import pytest
 
 from index.test_rule_boxes import hard_rows
 from thalweg import Agrawal, HoeffdingTree, RandomRBF
+from thalweg.index import e_tree_nodes_jit as node
 from thalweg.index.bitmap import BitmapIndex
 from thalweg.index.choose import make_index
 from thalweg.index.e_tree import ETree
@@ -323,3 +324,70 @@ def test_tables_that_cannot_be_written_to_answer_too():
     again.restore(state, copy=False)
     X = [[0.25], [0.75], [1.5], [3.0]]
     assert np.array_equal(again.scores(X), index.scores(X))
+
+
+def put(name, place, value, field=None):
+    """Write one cell of one table of a state."""
+
+    def change(state):
+        (state[name] if field is None else state[name][field])[place] = value
+
+    return change
+
+
+def refuse(index, changes):
+    """Each change of the tables gets its sentence, and the index stays as it is."""
+    before = index.state()
+    for said, change in changes.items():
+        state = index.state()
+        change(state)
+        with pytest.raises(ValueError, match=said):
+            index.restore(state)
+    assert all(table.tobytes() == before[name].tobytes() for name, table in index.state().items())
+
+
+@pytest.mark.parametrize("kind", INDEXES)
+def test_tables_of_strangers_are_refused(kind):
+    index = make_index(kind, grown(True, 4, 1)[0])
+    mine = "state must be what .* gave: .*"
+    refuse(index, {
+        f"{mine}'values' must hold numbers from 0 to": put("values", 0, 2**63 - 3),
+        f"{mine}do not fit each other": put("values", 0, 64),
+        f"{mine}'owner' must hold numbers from 0 to": put("owner", 0, 4),
+        f"{mine}in the order of their classifiers": put("owner", 0, 1),
+        f"{mine}'alive' must hold numbers from 0 to 1": put("alive", 0, 2),
+        f"{mine}two of its classifiers have the same name": put("names", 0, 1),
+        f"{mine}'weight' must hold numbers of at least 0": put("weight", 0, -1.0),
+        f"{mine}'bits' has another type or shape": lambda state: state.update(bits=state["bits"].astype(np.int64)),
+        f"{mine}it lacks 'names'": lambda state: state.pop("names"),
+    })  # fmt: skip
+
+
+def test_names_that_no_table_can_hold():
+    with pytest.raises(ValueError, match="name must"):
+        LinearRules().insert(2**63, box([(0.0, 1.0)], [0.0, 1.0]))
+
+
+@pytest.mark.parametrize("kind", ["linear-trees", "compiled-trees"])
+def test_trees_of_strangers_are_refused(kind):
+    index = make_index(kind, grown(True, 4, 1)[0])
+    inner = np.flatnonzero(index.packed["left"] != np.arange(len(index.packed)))
+    leaf = int(index.packed["left"].argmax())
+    refuse(index, {
+        "point outside themselves": put("packed", 0, len(index.packed) - 1, "left"),
+        "lead back to themselves": put("packed", int(inner[1]), 0, "left"),
+        "go on from leaves": put("packed", leaf, 1.0, "threshold"),
+        "must hold numbers from 0 to": put("packed", 0, 2 * len(index.values), "feature"),
+        "do not follow each other": put("roots", 1, 0),
+        "not those of its classifiers": put("grown", 0, 1),
+    })  # fmt: skip
+
+
+def test_nodes_of_an_e_tree_from_strangers_are_refused():
+    index = make_index("e-tree", grown(True, 4, 1)[0], most=4)
+    refuse(index, {
+        "free nodes are apart": put("head", node.FREE, int(index.head[node.ROOT])),
+        "'head.1.' must hold numbers from 1 to": put("head", node.USED, len(index.links) + 1),
+        "'head.3.' must hold numbers from 4 to 4": put("head", node.MOST, 5),
+        "each node knows its parent": put("entry", (int(index.head[node.ROOT]), 0), int(index.head[node.ROOT])),
+    })  # fmt: skip

@@ -351,7 +351,7 @@ class SubspaceLearner(SubspaceParams, TensorParams, Classifier):
         made._make_parts(made._records.shape)
         made._reduction.adopt(tables)
         made._spaces.adopt(tables, classes)
-        made._trees.adopt(_part(tables, _TREE))
+        made._trees.adopt(_part(tables, _TREE), classes)
         if past := _part(tables, _PAST):
             made._past = PastModel(made._reduction.copy(), self._new_spaces(), made._records.shape)
             made._past.adopt(past, classes)

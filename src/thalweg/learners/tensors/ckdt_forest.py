@@ -356,7 +356,7 @@ class CKDTForest(BinnedTreeParams, RankRule, TensorParams, Classifier):
         made._recent.restore(under("recent", tables), known)
         made._records.refuse_others("detector", *made._detector.layout)
         made._records.refuse_others("window", *made._recent.layout)
-        made._trees.adopt(under("trees", tables))
+        made._trees.adopt(under("trees", tables), classes)
         states = [state for p in range(POOLS) if (state := under(f"map{p}", tables))]
         if len(states) != sum(len(made._recent) >= ripe for ripe in self._ripe):
             raise ValueError("it lacks landmarks, or the tensors that they come from")

@@ -169,10 +169,10 @@ class MappedTree:
         """Give all tables."""
         return prefixed("map", self.map.state()) | prefixed("tree", self.trees.tables()) | prefixed("notes", self.notes)
 
-    def adopt(self, tables: State) -> None:
+    def adopt(self, tables: State, classes: int) -> None:
         """Continue from what ``tables`` gave; a tree on other features than those of the map is refused."""
         self.map.restore(under("map", tables))
-        self.trees.adopt(under("tree", tables))
+        self.trees.adopt(under("tree", tables), classes)
         self.notes = under("notes", tables)
         if not self.map.fitted or self.trees.n_features[0] != self.map.width:
             raise ValueError("its tree is not on the features of its map")
@@ -315,17 +315,17 @@ class TensorTree:
         self.buffer.restore(under("buffer", tables), known)
         records.refuse_others("detector", *self.detector.layout)
         records.refuse_others("buffer", *self.buffer.layout)
-        self.model, self.trial = (self._made(under(name, tables), records) for name in ("model", "trial"))
+        self.model, self.trial = (self._made(under(name, tables), records, classes) for name in ("model", "trial"))
         if self.model is None and (self.trial is not None or len(self.buffer) >= self._plan.window):
             raise ValueError("it lacks its model")
         if self.model is not None and not (self.detector.ready or self.marks[MARK_REFILLING]):
             raise ValueError("its detector lacks a reference")
 
-    def _made(self, tables: State, records: Records) -> MappedTree | None:
+    def _made(self, tables: State, records: Records, classes: int) -> MappedTree | None:
         if not tables:
             return None
         model = MappedTree(self._maps.new(), self._new_trees(), {})
-        model.adopt(tables)
+        model.adopt(tables, classes)
         records.refuse_others("map", *model.map.layout, bases=model.map.bases_of_vectors)
         self._maps.refuse(model.notes, records, len(self.seen))
         return model
