@@ -893,9 +893,9 @@ CSV_OPTIONS: dict[str, tuple[dict[str, Any], str]] = {
     "the delimiter is a line break": ({"delimiter": "\n"}, "^delimiter must be .*character.* got '.n'"),
     "the delimiter is a quote": ({"delimiter": '"'}, "^delimiter must be .*character.* got"),
     "the delimiter is beyond ASCII": ({"delimiter": "é"}, "^delimiter must be .*character.* got 'é'"),
-    "the missing texts are one text": ({"missing": "NA"}, "^missing must be a list of texts, got 'NA'"),
-    "the missing texts are numbers": ({"missing": [0]}, r"^missing must be a list of texts, got \[0\]"),
-    "the missing texts are None": ({"missing": None}, "^missing must be a list of texts, got None"),
+    "the missing texts are one text": ({"missing_words": "NA"}, "^missing_words must be a list of texts, got 'NA'"),
+    "the missing texts are numbers": ({"missing_words": [0]}, r"^missing_words must be a list of texts, got \[0\]"),
+    "the missing texts are None": ({"missing_words": None}, "^missing_words must be a list of texts, got None"),
 }
 
 
@@ -1024,7 +1024,7 @@ PREQUENTIAL: dict[str, tuple[Any, ...]] = {
     "every": (0, None, *COUNTS),
     "window": (0, None, 10**15, *COUNTS),
     "chunk": (0, None, *COUNTS),
-    "checkpoint_every": (0, None, *COUNTS),
+    "checkpoint_every": (0, None, "soon", *(count for count in COUNTS if count != "9")),
     "delay": (None, "never", "Time", *COUNTS[:-4], Hostile()),
     "seconds": (0, -1, NAN, INF, "9", True, [9], HUGE, Hostile()),
     "metrics": (3, "accuracies", ["accuracy", "mood"], [1], b"kappa", Hostile()),

@@ -468,7 +468,7 @@ def test_what_is_saved_can_be_loaded(name, folder, tmp_path):
             thalweg.save(thing, tmp_path / "thing")
         return
     thalweg.save(thing, tmp_path / "thing")
-    again = thalweg.load(tmp_path / "thing")
+    again = thalweg.load(tmp_path / "thing", open_files=True)
     assert type(again) is type(thing)
     before, after = thing.state(), again.state()
     assert before.keys() == after.keys()

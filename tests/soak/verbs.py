@@ -48,7 +48,8 @@ def rows(rng, learner):
     if rng.random() < 0.2:
         return ODD[rng.integers(len(ODD))]
     if not isinstance(X, np.ndarray):
-        return csr_array(X * float(rng.choice((1.0, np.nan, np.inf, 1e308))))
+        with np.errstate(all="ignore"):
+            return csr_array(X * float(rng.choice((1.0, np.nan, np.inf, 1e308))))
     X, twist = X.copy(), rng.integers(9)
     if twist == 0 and X.size:
         X.reshape(-1)[rng.integers(X.size)] = rng.choice((np.nan, np.inf, -np.inf, 1e308, -1e308, 1e-320, 1e160))
@@ -122,8 +123,7 @@ def call(rng, learner, other):
     """Call one verb."""
     verb = rng.integers(12)
     X = rows(rng, learner)
-    n = len(X) if isinstance(X, np.ndarray) and X.ndim else getattr(X, "shape", (3,))[0] if hasattr(X, "shape") else 3
-    n = n if isinstance(n, (int, np.integer)) else 3
+    n = next(iter(getattr(X, "shape", ())), 3)
     if verb == 0:
         learner.predict_proba(X)
     elif verb == 1:

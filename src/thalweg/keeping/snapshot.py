@@ -140,7 +140,7 @@ def _make(header: Any, cls: type[Any] | None, open_files: bool) -> Any:
             ) from None
     if not open_files and getattr(kind, "opens_files", hasattr(kind, "read")):
         given = header["params"]
-        what = f"the file {params.shown(given['path'])}" if "path" in given else "files of its own"
+        what = f"the file {params.shown(given['path'], 300)}" if "path" in given else "files of its own"
         raise ValueError(
             f"it holds a {name}, which reads {what}: if it is from someone you trust, say load(path, open_files=True)"
         )

@@ -37,7 +37,7 @@ class Tables(NamedTuple):
             "2 * L - 1",
             3,
             cells={
-                NODE_FEATURE: span(LEAF, "S - 1"),
+                NODE_FEATURE: span(LEAF, "max(S, 1) - 1"),
                 NODE_NEXT: span(0, "2 * L - 2"),
                 NODE_DEPTH: span(0, "2 * L - 2"),
             },
