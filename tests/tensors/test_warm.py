@@ -157,7 +157,7 @@ def test_a_state_without_its_starts_is_refused():
     for broken in (state["start_1"][:-1], state["start_1"][:, :-1], np.full((12, 10), np.nan)):
         with pytest.raises(ValueError, match="its table 'start"):
             map.restore({**state, "start_1": np.ascontiguousarray(broken)})
-    with pytest.raises(KeyError):
+    with pytest.raises(ValueError, match="it lacks 'start'"):
         map.restore({name: table for name, table in state.items() if name != "start_0"})
 
 
