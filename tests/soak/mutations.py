@@ -160,8 +160,9 @@ def use(obj, rows):
         if hasattr(obj, "compile"):
             obj.compile().predict_proba(X[:20] if not hasattr(X, "tocsr") else X[:20].toarray())
     elif hasattr(obj, "predict_proba"):
-        rng, nominal = np.random.default_rng(1), list(obj.schema.nominal_codes)
-        X = rng.normal(size=(40, obj.schema.n_features)) * 10.0 ** rng.integers(-1, 9)
+        schema, rng = obj.schema or thalweg.Schema.numeric(1), np.random.default_rng(1)
+        nominal = list(schema.nominal_codes)
+        X = rng.normal(size=(40, schema.n_features)) * 10.0 ** rng.integers(-1, 9)
         X[:, nominal] = rng.integers(0, 2, (40, len(nominal)))
         X[rng.random(X.shape) < 0.05] = np.nan
         for some in (X, X[:3], np.zeros_like(X), np.ones_like(X)):

@@ -93,7 +93,8 @@ class FrozenEnsemble(Frozen):
             most, least = own["head"][3:].tolist()
             index = INDEXES[self.kind].make(most=most, least=least)
         index.restore(own, copy=False)
-        if index.payload.shape[1] > len(labels) or (schema is not None and len(index.values) > schema.n_features):
+        features = 0 if schema is None else schema.n_features
+        if index.payload.shape[1] > len(labels) or len(index.values) > features:
             raise ValueError("its index has more classes or features than there are")
         check(Chosen, state)
         [code] = state["target"].tolist()
