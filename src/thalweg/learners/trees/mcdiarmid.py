@@ -23,10 +23,11 @@ PRESETS: dict[str, dict[str, Any]] = {
 class Waiting(NamedTuple):
     """Rows that wait until the bins are fixed."""
 
-    rows: Annotated[Floats, table("n", "d", loose=True)]
+    rows: Annotated[Floats, table("n", "d", missing=True)]
     """NaN: it was missing, or had not joined yet."""
     codes: Annotated[Ints, table("n", least=0, most="classes - 1")]
-    weights: Annotated[Floats, table("n", least=0)]
+    weights: Annotated[Floats, table("n", least=5e-324)]
+    """All above 0."""
 
 
 @final
