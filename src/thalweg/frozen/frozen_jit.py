@@ -7,7 +7,7 @@ import numpy as np
 from thalweg.core.declared import span, table
 from thalweg.frozen.frozen_leaf_jit import CLASSES, Leaves, add_many, add_plain, add_two, get
 from thalweg.index.batch_jit import FEW, Groups, find_ahead, gather, next_group, turn
-from thalweg.index.trees_jit import PACKED, Whole
+from thalweg.index.trees_jit import PACKED_NODES, Whole
 from thalweg.jit.compile import hot, inlined
 from thalweg.pool.leaf_jit import Floats, Ints
 from thalweg.pool.pool_jit import Nodes
@@ -18,14 +18,7 @@ ROOT, SHARD, FIRST = 0, 1, 2
 class Forest(NamedTuple):
     """The trees of a frozen forest, down to their leaves."""
 
-    packed: Annotated[
-        Nodes,
-        table(
-            "nodes",
-            dtype=PACKED,
-            cells={"threshold": span(loose=True), "feature": span(0, "2 * d - 1"), "left": span(0, "nodes - 1")},
-        ),
-    ]
+    packed: Annotated[Nodes, PACKED_NODES]
     """All trees, each packed as in trees_jit.py, in the order of ``in_depth`` there."""
     leaf: Annotated[Whole, table("nodes", loose=True)]
     """nodes: the number of a leaf; NO_LEAF: an inner node."""

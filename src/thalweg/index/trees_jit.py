@@ -43,17 +43,18 @@ class Boxes(NamedTuple):
     """d: where the bits of each feature begin."""
 
 
+PACKED_NODES = table(
+    "nodes",
+    dtype=PACKED,
+    cells={"threshold": span(loose=True), "feature": span(0, "2 * d - 1"), "left": span(0, "nodes - 1")},
+)
+"""How packed nodes are declared, wherever they are kept."""
+
+
 class Grown(NamedTuple):
     """The trees of an index, one after the other."""
 
-    packed: Annotated[
-        Nodes,
-        table(
-            "nodes",
-            dtype=PACKED,
-            cells={"threshold": span(loose=True), "feature": span(0, "2 * d - 1"), "left": span(0, "nodes - 1")},
-        ),
-    ]
+    packed: Annotated[Nodes, PACKED_NODES]
     """nodes: threshold; feature: 2 f, 2 f + 1 where missing values go right; left child. Of a leaf: ∞, 0, itself."""
     rule: Annotated[Whole, table("nodes", loose=True)]
     """nodes: the rule of a leaf; any number that is none: no rule."""
