@@ -4,7 +4,7 @@ BIN := .venv/bin
 STAMP := .venv/.installed
 DOCS := .venv/.docs
 
-.PHONY: run test soak check docs format bench performance names golden check-all clean
+.PHONY: run test soak check docs format bench performance names golden outputs check-all clean
 
 run: .venv/.plots        ## learn a drifting stream: progress, a table, a picture, a page
 	$(BIN)/thalweg demo
@@ -31,6 +31,9 @@ check-all: .venv/bin/python   ## the wide check: all Pythons, oldest dependencie
 
 docs: $(DOCS)            ## the documentation, into site/: open site/index.html
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
+
+outputs: $(STAMP)        ## run the examples of all pages, write what they print below them
+	PYTHONPATH=tests:website $(BIN)/python website/outputs.py
 
 format: $(STAMP)
 	$(BIN)/ruff format .

@@ -358,7 +358,7 @@ BAD_WEIGHTS: dict[str, tuple[Any, str]] = {
 
 @pytest.mark.parametrize(("w", "sentence"), table(BAD_WEIGHTS))
 def test_weights(learner: Any, w: Any, sentence: str) -> None:
-    refused(lambda: learner.partial_fit(X2, Y2, w), sentence, learner)
+    refused(lambda: learner.partial_fit(X2, Y2, sample_weight=w), sentence, learner)
     refused(lambda: learner.test_then_train(X2, Y2, w), sentence, learner)
     refused(lambda: learner.play(X2, Y2, [~0, ~1], w), sentence, learner)
     refused(lambda: learner.fit(X2, Y2, w), sentence, learner)
@@ -1056,9 +1056,9 @@ def test_options_of_a_run(name: str, value: Any) -> None:
            "the stream is a name": ("sea", MajorityClass(), "^stream must be a Stream, .* got 'sea'"),
            "the stream is a class": (SEA, MajorityClass(), "^stream must be a Stream, .* got <class"),
            "the stream is a frame": (FRAME, MajorityClass(), "^stream must be a Stream, .* got "),
-           "the learner is None": (SEA(), None, "^learner must be a Classifier, got None"),
-           "the learner is a class": (SEA(), MajorityClass, "^learner must be a Classifier, got <class"),
-           "the learner is a detector": (SEA(), ADWIN(), r"^learner must be a Classifier, got ADWIN\(\)"),
+           "the learner is None": (SEA(), None, "^learner must be a Classifier, or .* or river, got None"),
+           "the learner is a class": (SEA(), MajorityClass, "^learner must be a Classifier, or .* river, got <class"),
+           "the learner is a detector": (SEA(), ADWIN(), r"^learner must be a Classifier, or .* river, got ADWIN\(\)"),
            "the two are swapped": (MajorityClass(), SEA(), r"^stream must be a Stream, .* got MajorityClass\(\)")}),
 )  # fmt: skip
 def test_runs_of_something_else(stream: Any, learner: Any, sentence: str) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+import outputs
 import thalweg
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -39,22 +40,23 @@ PAGES = [
 ]
 
 
-def examples() -> list[tuple[str, int, str]]:
-    found = []
-    for page in PAGES:
-        blocks = re.findall(r"```python\n(.*?)```", (ROOT / page).read_text("utf-8"), re.DOTALL)
-        found += [(page, i + 1, block) for i, block in enumerate(blocks)]
-    return found
+def examples() -> list[tuple[str, int, str, str]]:
+    return [
+        (page, i + 1, code, shown) for page in PAGES for i, (code, shown) in enumerate(outputs.examples(ROOT / page))
+    ]
 
 
-@pytest.mark.parametrize(("page", "number", "code"), examples())
-def test_examples_in_pages(page: str, number: int, code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("page", "number", "code", "shown"), examples())
+def test_examples_print_what_the_pages_show(
+    page: str, number: int, code: str, shown: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
-    exec(compile(code, f"{page}, example {number}", "exec"), {})
+    printed = outputs.printed(code, f"{page}, example {number}")
+    assert outputs.plain(printed) == outputs.plain(shown), "run: make outputs"
 
 
 def test_the_pages_have_examples() -> None:
-    assert {page for page, _, _ in examples()} == set(PAGES)
+    assert {page for page, *_ in examples()} == set(PAGES)
     assert len(PAGES) >= 13
     assert len(examples()) >= 34
 

@@ -69,7 +69,7 @@ def healthy(learner: Any) -> None:
     assert np.isfinite(P).all()
     assert (P >= 0.0).all()
     assert np.abs(P.sum(axis=1) - 1.0).max() < 1e-9
-    twin = type(learner)(**learner.get_params())
+    twin = type(learner)(**learner.get_params(deep=False))
     twin.restore(learner.state())
     assert bits(twin) == bits(learner)
     assert learner.predict_proba_one({}) == twin.predict_proba_one({})
@@ -342,7 +342,7 @@ def test_whatever_for_labels(name: str, y: Any) -> None:
 )
 def test_whatever_for_weights(name: str, w: Any) -> None:
     learner = trained(name).copy()
-    if tried(learner, lambda: learner.partial_fit(GOOD, ["yes", "no", "new"], w)):
+    if tried(learner, lambda: learner.partial_fit(GOOD, ["yes", "no", "new"], sample_weight=w)):
         healthy(learner)
     if tried(learner, lambda: learner.learn_one(GOOD[0], "yes", w)):
         healthy(learner)
@@ -502,7 +502,7 @@ class AnyOrder(RuleBasedStateMachine):
             alone = self.other.predict_proba(frame[row])[0]
             assert together[i, : len(alone)].tobytes() == alone.tobytes()
             assert not together[i, len(alone) :].any()
-            self.other.partial_fit(frame[row], y[row], None if w is None else w[row])
+            self.other.partial_fit(frame[row], y[row], sample_weight=None if w is None else w[row])
         self.learned += float(n if w is None else w.sum())
 
     @rule(data=st.data())

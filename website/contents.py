@@ -9,11 +9,14 @@ from thalweg.registry import LEARNERS
 START = {
     "Five minutes": "start.md",
     "Guide": "guide.md",
+    "Reading a result": "reading-results.md",
     "Coming from river, MOA, scikit-learn": "coming-from.md",
     "Glossary": "glossary.md",
 }
 GUIDES = {
     "Your own data": "own-data.md",
+    "Rare classes": "rare-classes.md",
+    "Preprocessing": "preprocessing.md",
     "Labels on a budget": "budget.md",
     "Delayed labels": "delay.md",
     "Tensors and images": "tensors.md",

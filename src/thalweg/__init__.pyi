@@ -47,6 +47,7 @@ from thalweg.index.rules import Rules as Rules
 from thalweg.index.sources import rules_of as rules_of
 from thalweg.keeping.snapshot import load as load
 from thalweg.keeping.snapshot import save as save
+from thalweg.learners.adapted.retrain import RetrainOnDrift as RetrainOnDrift
 from thalweg.learners.balls.ball_cover import BallCover as BallCover
 from thalweg.learners.balls.ball_cover_plus import BallCoverPlus as BallCoverPlus
 from thalweg.learners.balls.condensed_knn import CondensedKNN as CondensedKNN
@@ -73,6 +74,9 @@ from thalweg.learners.forests.leveraging import LeveragingBagging as LeveragingB
 from thalweg.learners.forests.smooth_boost import OnlineSmoothBoost as OnlineSmoothBoost
 from thalweg.learners.forests.srp import StreamingRandomPatches as StreamingRandomPatches
 from thalweg.learners.networks.odl import OnlineDeepLearning as OnlineDeepLearning
+from thalweg.learners.rare.balanced import Balanced as Balanced
+from thalweg.learners.rare.costs import CostSensitive as CostSensitive
+from thalweg.learners.rare.threshold import Threshold as Threshold
 from thalweg.learners.subspaces.subspace_forest import SubspaceForest as SubspaceForest
 from thalweg.learners.subspaces.subspace_tree import SubspaceTree as SubspaceTree
 from thalweg.learners.tensors.baselines import LRTCR as LRTCR
@@ -89,6 +93,15 @@ from thalweg.learners.trees.mcdiarmid import McDiarmidTree as McDiarmidTree
 from thalweg.learners.windows.bagged import BaggedKNN as BaggedKNN
 from thalweg.learners.windows.knn import WindowKNN as WindowKNN
 from thalweg.learners.windows.sam_knn import SamKNN as SamKNN
+from thalweg.prepare.imputer import Imputer as Imputer
+from thalweg.prepare.lags import Lags as Lags
+from thalweg.prepare.one_hot import OneHot as OneHot
+from thalweg.prepare.pipeline import Pipeline as Pipeline
+from thalweg.prepare.pipeline import pipeline as pipeline
+from thalweg.prepare.scalers import MinMaxScaler as MinMaxScaler
+from thalweg.prepare.scalers import StandardScaler as StandardScaler
+from thalweg.prepare.target_encoder import TargetEncoder as TargetEncoder
+from thalweg.prepare.transformer import Transformer as Transformer
 from thalweg.projections.pca import PCAProjection as PCAProjection
 from thalweg.projections.projection import Distortion as Distortion
 from thalweg.projections.projection import least_dimension as least_dimension

@@ -53,7 +53,7 @@ def bits(learner):
 
 def slow_loop(learner, strategy, X, y):
     """Predict, ask, learn, row by row, with public verbs alone."""
-    learner, strategy = type(learner)(**learner.get_params()), strategy.fresh()
+    learner, strategy = type(learner)(**learner.get_params(deep=False)), strategy.fresh()
     probas, asked = [], []
     for i in range(len(X)):
         P = learner.predict_proba(X[i : i + 1])

@@ -42,7 +42,7 @@ def test_list_fits_the_terminal(run: Run, server: Server, monkeypatch: pytest.Mo
     for name, known in DATASETS.items():
         (line,) = [line.split() for line in lines if line.split()[:1] == [name]]
         assert line[1:4] == [f"{known.rows:,}", f"{known.features:,}", str(known.classes)]
-        assert line[-1] == ("package" if known.package else "download" if known.openml else "own")
+        assert line[-1] == ("package" if known.packaged else "download" if known.openml else "own")
     words = " ".join(out.split())
     if columns == 80:
         assert "electricity 45,312 8 2 download time; SDF, ABACOC, licence: public" in words

@@ -67,7 +67,7 @@ def test_a_failed_run_is_the_exit_code(run, tmp_path, monkeypatch):
         (("no-change",), "Missing option '--on'"),
         (("--on", "sea"), "Missing argument"),
         (("no-change", "--on"), "requires an argument"),
-        (("nochange", "--on", "sea"), "learner must be a known name"),
+        (("nchange", "--on", "sea"), "learner must be a known name"),
         (("no-change", "--on", "sea", "--seeds", "few"), "--seeds must be a number, or numbers like 3,5,7, got 'few'"),
         (("A=no-change", "A=majority", "--on", "sea"), "different names, got 'A' twice"),
     ],

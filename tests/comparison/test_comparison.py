@@ -246,7 +246,7 @@ def test_canonical():
         ({"learners": ["arf", "arf"]}, "learners must all differ"),
         ({"learners": ["arf@lots"]}, "share of labels after @ must be a number"),
         ({"on": []}, "on must name at least one stream"),
-        ({"on": ["sea", "sea"]}, "none twice"),
+        ({"on": ["sea", "sea"]}, "on must all differ"),
         ({"on": ["see"]}, "stream must be a known name"),
         ({"on": ["-"]}, "read again and again"),
         ({"on": ["missing.csv"]}, "does not exist"),

@@ -71,7 +71,7 @@ def test_it_says_everything(page: Path) -> None:
         "Over time, stream by stream", "Costs", "mixed &amp; more", "NB &lt;fast&gt;", "How it was made",
         "thalweg compare", "MemoryError: none &lt;left&gt;", "1 run failed", "NumPy", "Numba", "Machine",
         "<dt>Seeds</dt><dd>1, 2</dd>",
-        "mixed &amp; more: Accuracy over the last 1,000 rows.", "To have this again, type:",
+        "mixed &amp; more: Accuracy over the last 1,000 rows.", "To reproduce, run:",
     ):  # fmt: skip
         assert words in text, words
     assert "NB <fast>" not in text

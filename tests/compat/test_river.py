@@ -74,7 +74,9 @@ def test_weight():
 
 
 def test_only_learners_are_wrapped():
-    with pytest.raises(TypeError, match="learner must be a classifier of this library, got 3"):
+    with pytest.raises(
+        TypeError, match="model must be a classifier of river, with learn_one and predict_proba_one, got 3"
+    ):
         wrap(3)
 
 

@@ -228,3 +228,11 @@ def test_copies_know_the_same_and_go_their_own_way(learner, way):
     np.testing.assert_array_equal(
         twin.predict_proba(X), learner.partial_fit(X[300:], np.full(300, "new")).predict_proba(X)
     )
+
+
+def test_arguments_of_partial_fit_have_the_order_of_scikit_learn():
+    tree = HoeffdingTree().partial_fit([[1.0], [2.0]], [0, 1], [0, 1, 2])
+    assert tree.classes_.tolist() == [0, 1, 2]
+    assert list(inspect.signature(NaiveBayes.partial_fit).parameters) == ["self", "X", "y", "classes", "sample_weight"]
+    light = NaiveBayes().partial_fit([[1.0], [2.0]], [0, 1], None, [1.0, 0.0])
+    assert light.classes_.tolist() == [0]

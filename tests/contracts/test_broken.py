@@ -82,18 +82,18 @@ class SharesWeights(Good):
 
 
 class LearnsWeightless(Good):
-    def partial_fit(self, X, y, sample_weight=None, classes=None):
-        return super().partial_fit(X, y, None, classes)
+    def partial_fit(self, X, y, classes=None, sample_weight=None):
+        return super().partial_fit(X, y, classes)
 
 
 class CountsGivenWeights(Good):
-    def partial_fit(self, X, y, sample_weight=None, classes=None):
-        return super().partial_fit(X, y, sample_weight if sample_weight is None else np.asarray(sample_weight) * 2)
+    def partial_fit(self, X, y, classes=None, sample_weight=None):
+        return super().partial_fit(X, y, classes, None if sample_weight is None else np.asarray(sample_weight) * 2)
 
 
 class LearnsBackwards(Good):
-    def partial_fit(self, X, y, sample_weight=None, classes=None):
-        return super().partial_fit(X[::-1], y[::-1], sample_weight, classes)
+    def partial_fit(self, X, y, classes=None, sample_weight=None):
+        return super().partial_fit(X[::-1], y[::-1], classes, sample_weight)
 
 
 class LabelsAreNeverLate(Good):
@@ -240,9 +240,9 @@ class LearnsBeforeItLooks(Good):
         if self._started:
             self._counts = self._counts + 1.0
 
-    def partial_fit(self, X, y, sample_weight=None, classes=None):
+    def partial_fit(self, X, y, classes=None, sample_weight=None):
         self._spoil()
-        return super().partial_fit(X, y, sample_weight, classes)
+        return super().partial_fit(X, y, classes, sample_weight)
 
 
 class CrashesOnBadRows(Good):
@@ -421,11 +421,11 @@ class TidiesUpAtOthers(GoodSparse):
 
 
 class TakesWhatIsNotFinite(GoodSparse):
-    def partial_fit(self, X, y, sample_weight=None, classes=None):
+    def partial_fit(self, X, y, classes=None, sample_weight=None):
         if not isinstance(X, np.ndarray):
             X = X.copy()
             X.data = np.nan_to_num(X.data, posinf=0.0)
-        return super().partial_fit(X, y, sample_weight, classes)
+        return super().partial_fit(X, y, classes, sample_weight)
 
 
 class ForgetsThatItWasSparse(GoodSparse):
@@ -439,8 +439,8 @@ class ForgetsThatItWasSparse(GoodSparse):
 
 
 class TakesSparseRowsBehindTheDoor(Good):
-    def partial_fit(self, X, y, sample_weight=None, classes=None):
-        return super().partial_fit(X.toarray() if hasattr(X, "toarray") else X, y, sample_weight, classes)
+    def partial_fit(self, X, y, classes=None, sample_weight=None):
+        return super().partial_fit(X.toarray() if hasattr(X, "toarray") else X, y, classes, sample_weight)
 
 
 BROKEN = [

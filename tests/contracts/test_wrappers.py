@@ -16,6 +16,8 @@ from thalweg import (
     AVU,
     CKDT,
     ActiveLearner,
+    Balanced,
+    CostSensitive,
     Feature,
     HoeffdingTree,
     MajorityClass,
@@ -25,6 +27,7 @@ from thalweg import (
     Random,
     Schema,
     StreamingDeepForest,
+    Threshold,
     Trainer,
     Vote,
     registry,
@@ -103,6 +106,37 @@ def sound(proba, classes):
     assert proba.shape[1] == classes
     assert (proba >= 0.0).all()
     assert np.allclose(proba.sum(axis=1), 1.0, rtol=0.0, atol=1e-9)
+
+
+RARE = {
+    "balanced": lambda learner: Balanced(learner),
+    "under": lambda learner: Balanced(learner, class_weight="under", seed=4),
+    "weights by label": lambda learner: Balanced(learner, class_weight={"flood": 3.5}),
+    "costs": lambda learner: CostSensitive(learner, costs={("flood", "calm"): 5.0}),
+    "alerts": lambda learner: Threshold(learner, positive="rising", alerts=0.3),
+    "precision": lambda learner: Threshold(learner, precision=0.4),
+}
+"""Wrappers that do change something."""
+
+
+@pytest.mark.parametrize(
+    ("wrapper", "name"), [(list(RARE)[i % len(RARE)], name) for i, name in enumerate(registry.LEARNERS)]
+)
+def test_a_wrapper_for_rare_classes_around_each_learner(wrapper, name, tmp_path):
+    learner, y = small(name), labels()
+    for X in rows_for(learner).values():
+        whole, parts, learned = (RARE[wrapper](learner) for _ in range(3))
+        proba = whole.test_then_train(X, y)
+        found = [parts.test_then_train(X[:CUT], y[:CUT])]
+        parts = reopened(parts, tmp_path)
+        found += [parts.test_then_train(X[i : i + 7], y[i : i + 7]) for i in range(CUT, ROWS, 7)]
+        for i, part in zip((0, *range(CUT, ROWS, 7)), found, strict=True):
+            np.testing.assert_array_equal(part, proba[i : i + len(part), : part.shape[1]])
+        sound(proba[1:], 3)
+        learned.partial_fit(X, y)
+        np.testing.assert_array_equal(learned.predict_proba(X), whole.predict_proba(X))
+        asking = ActiveLearner(learner=RARE[wrapper](learner), strategy=Random(budget=1.0))
+        np.testing.assert_array_equal(asking.test_then_train(X, y), proba)
 
 
 def alone(wrapper, learner, outer, X):
@@ -418,6 +452,11 @@ def example(name, folder):
         "ActiveLearner": lambda: ActiveLearner(learner=NaiveBayes()),
         "Vote": lambda: Vote(learners=(NaiveBayes(), NoChange())),
         "Projected": lambda: Projected(learner=NaiveBayes()),
+        "RetrainOnDrift": lambda: thalweg.RetrainOnDrift(NaiveBayes()),
+        "Pipeline": lambda: thalweg.pipeline("standard-scaler", "imputer", NaiveBayes()),
+        "Balanced": lambda: Balanced(NaiveBayes(), class_weight="under"),
+        "CostSensitive": lambda: CostSensitive(NaiveBayes(), costs={("flood", "calm"): 5.0}),
+        "Threshold": lambda: Threshold(NaiveBayes(), alerts=0.2),
         "FrozenForest": lambda: thalweg.AdaptiveRandomForest(size=2).partial_fit(X, y).compile(),
         "FrozenDeepForest": lambda: StreamingDeepForest(layers=1, size=1).partial_fit(X, y).compile(),
         "FrozenEnsemble": lambda: thalweg.ChunkEnsemble(chunk=20).partial_fit(X, y).compile(),
@@ -438,6 +477,8 @@ def example(name, folder):
     thing = made.get(name, getattr(thalweg, name))()
     if isinstance(thing, thalweg.Classifier):
         thing.partial_fit(rows_for(thing)["tensors"], y)
+    elif isinstance(thing, thalweg.Transformer):
+        thing.partial_fit(X, y)
     elif hasattr(thing, "read"):
         thing.read(2)
     elif hasattr(thing, "insert_all"):

@@ -16,7 +16,7 @@ from thalweg.core.names import parse
         "arf(size=5, size=6)",
         "arf(size=x+)",
         "arf(size=x*y)",
-        "arf(size=[x])",
+        "arf(size=[x*y])",
         "arf(size=not x)",
         "arf(size=x if y else z)",
         "a b",

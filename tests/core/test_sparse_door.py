@@ -100,7 +100,7 @@ def test_all_verbs_take_sparse_rows() -> None:
     learner = Seen()
     assert learner.test_then_train(X, y).shape == (20, 3)
     assert canonical(learner.last)
-    learner.partial_fit(X, y, np.full(20, 2.0))
+    learner.partial_fit(X, y, sample_weight=np.full(20, 2.0))
     learner.play(X, y, [0, ~0])
     assert learner.predict_proba(X).shape == (20, 3)
     assert len(learner.predict(X)) == 20

@@ -9,6 +9,7 @@ from sklearn import metrics as sk
 
 from thalweg.evaluate.metrics import METRICS, Metrics
 
+OVERALL = ("auc_all", "pr_auc", "recall_at_budget", "brier", "calibration_error")
 GOLDEN_Y = [0, 0, 1, 1, 0]
 GOLDEN_P = [[1, 0], [0, 1], [0, 1], [0, 1], [1, 0]]
 
@@ -22,11 +23,13 @@ def test_golden_example():
         "kappa_m": 0.5,
         "kappa_t": 0.666667,
         "f1_macro": 0.8,
+        "precision_macro": 0.833333,
         "g_mean": 0.816497,
         "balanced_accuracy": 0.833333,
         "log_loss": -math.log(1e-15) / 5,
     }
-    assert metrics.cumulative() == pytest.approx(want, abs=5e-7)
+    assert metrics.cumulative(want) == pytest.approx(want, abs=5e-7)
+    assert set(metrics.cumulative()) == {*want, *OVERALL}
     windowed = metrics.windowed()
     assert windowed.pop("auc") == pytest.approx(5 / 6)
     assert windowed == pytest.approx(want, abs=5e-7)
@@ -81,7 +84,8 @@ class Twin:
         recalls = [w[(y == c) & (guess == c)].sum() / w[y == c].sum() for c in sorted(set(y))]
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            f1 = sk.f1_score(y, guess, labels=sorted({*y, *guess} - {-1}), average="macro", sample_weight=w)
+            named = {"labels": sorted({*y, *guess} - {-1}), "average": "macro", "sample_weight": w}
+            f1, precision = sk.f1_score(y, guess, **named), sk.precision_score(y, guess, **named)
         rule = {"kappa_t": self.same, "kappa_m": self.common}
         kappas = {k: (accuracy - (p := w[np.array(v[part])].sum() / total)) / (1 - p) for k, v in rule.items()}
         return {
@@ -89,6 +93,7 @@ class Twin:
             "kappa": (accuracy - chance) / (1 - chance),
             **kappas,
             "f1_macro": f1,
+            "precision_macro": precision,
             "g_mean": np.prod(recalls) ** (1 / len(recalls)),
             "balanced_accuracy": np.mean(recalls),
             "log_loss": (w * -np.log(np.clip(given, 1e-15, 1))).sum() / total,
@@ -137,7 +142,7 @@ def test_random_rows_against_the_twin(classes, weighted):
     twin = Twin(y, proba, w)
     metrics = Metrics(window=60)
     metrics.update(y, proba, w)
-    assert metrics.cumulative() == pytest.approx(twin.values())
+    assert metrics.cumulative(twin.values()) == pytest.approx(twin.values())
     windowed = metrics.windowed()
     if classes > 2:
         assert windowed["auc"] == pytest.approx(twin.auc(60))
@@ -188,6 +193,94 @@ def test_auc_needs_two_classes_in_the_window():
     assert math.isnan(metrics.auc())
     metrics.update([0], [[0.9, 0.1]])
     assert metrics.auc() == 1.0
+
+
+# -- scores of all rows -----------------------------------------------------------------------------------------------
+
+
+def scored(n, classes, seed, *, weighted=False, scale=3.0):
+    """Make smooth probabilities that know something, and weights."""
+    rng = np.random.default_rng(seed)
+    shares = 0.5 ** np.arange(classes)
+    y = rng.choice(classes, n, p=shares / shares.sum())
+    logits = scale * rng.normal(size=(n, classes)) + 2.0 * np.eye(classes)[y]
+    proba = np.exp(logits)
+    return y, proba / proba.sum(axis=1, keepdims=True), rng.integers(0, 5, n) / 4.0 if weighted else np.ones(n)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("scale", [0.3, 3.0, 10.0])
+@pytest.mark.parametrize("classes", [2, 4])
+def test_scores_of_all_rows_against_scikit_learn(classes, scale, weighted):
+    y, proba, w = scored(4000, classes, 3, weighted=weighted, scale=scale)
+    metrics = Metrics(window=10)
+    metrics.update(y, proba, w)
+    values, rare = metrics.cumulative(OVERALL), classes - 1
+    aucs = [sk.roc_auc_score(y == c, proba[:, c], sample_weight=w) for c in range(classes)]
+    assert values["auc_all"] == pytest.approx(np.mean(aucs), abs=0.002)
+    precision = sk.average_precision_score(y == rare, proba[:, rare], sample_weight=w)
+    assert values["pr_auc"] == pytest.approx(precision, abs=0.005)
+    squares = ((proba - np.eye(classes)[y]) ** 2).sum(axis=1)
+    assert values["brier"] == pytest.approx(np.average(squares, weights=w) / 2)
+    order = np.argsort(-proba[:, rare])
+    top = order[np.cumsum(w[order]) <= 0.01 * w.sum()]
+    found = w[top][y[top] == rare].sum() / w[y == rare].sum()
+    assert values["recall_at_budget"] == pytest.approx(found, abs=0.02)
+    sure, right = proba.max(axis=1), proba.argmax(axis=1) == y
+    steps = np.minimum((sure * 15).astype(int), 14)
+    gaps = [abs((w * (sure - right))[steps == s].sum()) for s in range(15)]
+    assert values["calibration_error"] == pytest.approx(sum(gaps) / w.sum())
+
+
+def test_scores_in_different_bins_are_ranked_exactly():
+    p = np.array([0.0, 2.0**-70, 1e-15, 0.01, 0.02, 0.3, 0.5, 0.6, 0.99, 1 - 1e-9, 1.0])
+    y = np.array([0, 0, 1, 0, 1, 0, 0, 1, 0, 1, 1])
+    metrics = Metrics()
+    metrics.update(y, np.stack([1.0 - p, p], axis=1))
+    values = metrics.cumulative(OVERALL)
+    assert values["auc_all"] == pytest.approx(sk.roc_auc_score(y, p))
+    assert values["pr_auc"] == pytest.approx(sk.average_precision_score(y, p))
+    assert values["brier"] == pytest.approx(sk.brier_score_loss(y, p))
+
+
+def test_rows_from_before_a_class_was_known_have_score_0_for_it():
+    metrics = Metrics()
+    metrics.update([0, 0], [[1.0], [1.0]])
+    metrics.update([1, 0, 1], [[1.0], [1.0], [1.0]])
+    metrics.update([1, 0], [[0.2, 0.8], [0.9, 0.1]])
+    p, y = np.array([0, 0, 0, 0, 0, 0.8, 0.1]), np.array([0, 0, 1, 0, 1, 1, 0])
+    assert metrics.cumulative(["pr_auc"])["pr_auc"] == pytest.approx(sk.average_precision_score(y, p))
+    assert metrics.cumulative(["auc_all"])["auc_all"] == pytest.approx(sk.roc_auc_score(y, p))
+
+
+def test_scores_need_two_classes():
+    metrics = Metrics()
+    metrics.update([0, 0, 0], [[1.0, 0.0], [0.0, 1.0], [0.5, 0.5]])
+    values = metrics.cumulative(OVERALL)
+    assert [name for name, v in values.items() if math.isnan(v)] == ["auc_all", "pr_auc", "recall_at_budget"]
+    assert values["brier"] == pytest.approx((0 + 1 + 0.25) / 3)
+
+
+def test_a_state_from_before_there_were_scores_goes_on_without_them():
+    y, proba, w = random_rows(100, 3, 1, weighted=False)
+    metrics, later = Metrics(), Metrics()
+    metrics.update(y, proba, w)
+    state = metrics.state()
+    del state["ranks"], state["sure"]
+    later.restore(state)
+    for part in (metrics, later):
+        part.update(y, proba, w)
+    assert all(math.isnan(v) for v in later.cumulative(OVERALL).values())
+    counted = [name for name in METRICS if METRICS[name].looks_at == "counts"]
+    assert later.cumulative(counted) == metrics.cumulative(counted)
+
+
+def test_simple_rules_and_supports():
+    metrics = Metrics()
+    assert math.isnan(metrics.baselines["majority"])
+    metrics.update([0, 0, 1, 1, 0], [[1, 0], [0, 1], [0, 1], [0, 0], [1, 0]])
+    assert metrics.support.tolist() == [3, 2]
+    assert metrics.baselines == pytest.approx({"majority": 3 / 5, "no_change": 2 / 5})
 
 
 def test_classes_may_appear_late_and_before_the_learner_knows_them():
@@ -245,10 +338,9 @@ def test_chunks_and_state_do_not_matter(chunk):
 def test_before_the_first_row_everything_is_undefined():
     metrics = Metrics()
     values = [*metrics.cumulative().values(), *metrics.windowed().values(), metrics.unpredicted]
-    assert len(values) == 2 * len(METRICS)
     assert all(math.isnan(v) for v in values)
-    assert set(metrics.windowed()) == set(METRICS)
-    assert tuple(metrics.cumulative()) == tuple(METRICS)[:-1]
+    assert set(metrics.windowed()) == set(METRICS) - {*OVERALL}
+    assert set(metrics.cumulative()) == set(METRICS) - {"auc"}
 
 
 @pytest.mark.parametrize(
@@ -275,3 +367,36 @@ def test_bad_input_gets_a_sentence_and_changes_nothing(call, words):
     with pytest.raises(ValueError, match=words):
         call(metrics)
     assert {k: v.tobytes() for k, v in metrics.state().items()} == before
+
+
+def test_the_surest_mistakes_are_kept():
+    y, proba, w = random_rows(900, 3, 5, weighted=True)
+    metrics = Metrics()
+    assert metrics.mistakes == []
+    for i in range(0, 900, 130):
+        twin = Metrics()
+        twin.restore(metrics.state())
+        metrics = twin
+        metrics.update(y[i : i + 130], proba[i : i + 130], w[i : i + 130])
+    guess, top = proba.argmax(axis=1), proba.max(axis=1)
+    wrong = [(i, int(y[i]), int(guess[i]), top[i]) for i in range(900) if w[i] > 0 and top[i] > 0 and guess[i] != y[i]]
+    want = sorted(wrong, key=lambda m: (-m[3], -m[0]))[:20]
+    assert [m[:3] for m in metrics.mistakes] == [m[:3] for m in want]
+    assert [m[3] for m in metrics.mistakes] == pytest.approx([m[3] for m in want])
+
+
+def test_calibration_and_alerts_against_a_plain_count():
+    y, proba, w = random_rows(2000, 2, 6, weighted=False)
+    y[y == 1] *= np.random.default_rng(1).random((y == 1).sum()) < 0.2  # class 1 is rare
+    metrics = Metrics()
+    assert metrics.alerts == metrics.calibration == []
+    metrics.update(y, proba, w)
+    top, right = proba.max(axis=1), (proba.argmax(axis=1) == y) & (proba.max(axis=1) > 0)
+    steps = np.minimum((15 * top).astype(int), 14)
+    want = [(top[steps == s].mean(), right[steps == s].mean(), (steps == s).sum()) for s in sorted(set(steps))]
+    assert np.allclose(metrics.calibration, want)
+    assert sum(weight for _, _, weight in metrics.calibration) == 2000
+    shares, recalls, precisions = np.array(metrics.alerts).T
+    assert recalls[2] == pytest.approx(metrics.cumulative(["recall_at_budget"])["recall_at_budget"])
+    assert (np.diff(recalls) >= 0).all()
+    assert recalls * (y == 1).sum() == pytest.approx(precisions * shares * 2000)

@@ -6,7 +6,16 @@ import time
 import numpy as np
 import pytest
 
-from thalweg import SEA, ArrayStream, DriftStream, Imbalance, LabelNoise, RecurringDrift
+from thalweg import (
+    SEA,
+    Agrawal,
+    ArrayStream,
+    DriftStream,
+    HoeffdingAdaptiveTree,
+    Imbalance,
+    LabelNoise,
+    RecurringDrift,
+)  # fmt: skip
 from thalweg.core.chunk import Chunk
 from thalweg.core.schema import Feature, Schema
 from thalweg.evaluate.metrics import METRICS, Metrics
@@ -14,6 +23,7 @@ from thalweg.evaluate.prequential import Progress, prequential
 from thalweg.evaluate.result import Result
 from thalweg.learners.baselines.majority import MajorityClass
 from thalweg.learners.baselines.no_change import NoChange
+from thalweg.registry.typed import asking
 from tiny_stream import Moving, TinyStream, rows
 
 TIMES = ("seconds", "cpu_seconds", "rows_per_second", "ram_hours")
@@ -408,3 +418,43 @@ def test_bad_times_get_a_sentence():
 def test_chunks_of_one_stream_may_come_as_they_like():
     chunk = Chunk(np.zeros((3, 1)), np.array([0, 1, 0]))
     assert prequential(TinyStream(chunk.X, chunk.y), MajorityClass()).rows == 3
+
+
+def test_replaced_members_are_detected_drifts(monkeypatch):
+    X, y, _ = rows(90)
+    monkeypatch.setattr(Moving, "replacements", [(33, 1), (33, 0), (60, 1)], raising=False)
+    result = prequential(TinyStream(X, y, drifts=(30,)), Moving())
+    assert result.detected == [33, 60]
+    assert result.detections(tolerance=50).delays == [3]
+    assert "drift: 3 members replaced, between rows 33 and 60" in str(result)
+
+
+def test_a_learner_that_counts_its_changes_has_them_at_the_next_report():
+    stream = DriftStream(Agrawal(function=1, seed=1), Agrawal(function=3, seed=2), position=5000)
+    tree = HoeffdingAdaptiveTree()
+    result = prequential(stream, tree, limit=12_000, every=500)
+    assert tree.n_drifts > 0
+    assert result.detected
+    assert all(row % 500 == 0 for row in result.detected)
+    assert result.detections().missed == 0
+    later = prequential(Agrawal(seed=3), tree, limit=10)
+    assert later.detected == []
+
+
+def test_changes_survive_a_checkpoint(tmp_path):
+    def stream():
+        return DriftStream(Agrawal(function=1, seed=1), Agrawal(function=3, seed=2), position=2000)
+
+    path = tmp_path / "run.ckpt"
+    whole = prequential(stream(), HoeffdingAdaptiveTree(), limit=9000)
+    prequential(stream(), HoeffdingAdaptiveTree(), limit=7300, checkpoint=path)
+    parts = prequential(stream(), HoeffdingAdaptiveTree(), limit=9000, checkpoint=path, resume=True)
+    assert parts.detected == whole.detected
+
+
+def test_an_asking_learner_forwards_what_its_learner_detects():
+    asking_one = asking(HoeffdingAdaptiveTree(), "avu", 0.5)
+    assert asking_one.n_drifts == 0
+    stream = DriftStream(Agrawal(function=1, seed=1), Agrawal(function=3, seed=2), position=3000)
+    prequential(stream, asking_one, limit=9000)
+    assert asking_one.n_drifts == asking_one.model.n_drifts

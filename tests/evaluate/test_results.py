@@ -87,7 +87,7 @@ def test_text_terminal_and_notebook_say_the_same(result):
     screen = io.StringIO()
     Console(file=screen, width=100).print(result)
     page = result._repr_html_()
-    for word in ("kappa-T", "balanced accuracy", "log-loss", "last 100", f"{result.kappa:.4f}"):
+    for word in ("F1 macro", "balanced accuracy", "last 100", f"{result.kappa:.4f}", "repeating the last label"):
         assert word in text
         assert word in screen.getvalue()
         assert word in page

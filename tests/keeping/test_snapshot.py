@@ -471,7 +471,7 @@ def test_own_class_must_be_passed(path):
     assert back.state()["count"] == 1.0
 
 
-@pytest.mark.parametrize("value", [object(), float("nan"), {"a": 1}, {1}, np.zeros(2), b"x", 1j, len, [object()]])
+@pytest.mark.parametrize("value", [object(), float("nan"), {"a": {1}}, {1}, np.zeros(2), b"x", 1j, len, [object()]])
 def test_parameters_that_cannot_be_written(path, value):
     with pytest.raises(TypeError, match="parameter 'a' of MyLearner must be"):
         thalweg.save(MyLearner(a=value), path)

@@ -75,7 +75,7 @@ def test_the_report_says_how_to_have_it_again(found: tuple[Reproduction, Path]) 
     for text in ("Seeds", "Commit", "Date", "thalweg", "Python", "NumPy", "Numba", "Machine", "CPU time"):
         assert f"<dt>{text}</dt>" in page
         assert f"| {text} | " in words
-    assert f"To have this again, type:</p><pre>thalweg paper {run.plan.name} --scale smoke</pre>" in page
+    assert f"To reproduce, run:</p><pre>thalweg paper {run.plan.name} --scale smoke</pre>" in page
     for head in ("where", "here", "means over the streams run"):  # all of a claim is words, and wraps
         assert page.count(f'<td class="word" data-head="{head}">') == len(run.verdicts) > 0
     links = re.findall(r'<a href="#([^"]+)"', page)

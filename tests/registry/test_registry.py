@@ -125,15 +125,15 @@ def test_a_registered_metric_is_in_every_table(plugin: Path, run) -> None:
     import my_plugin  # type: ignore[import-not-found]
 
     thalweg.register("metric", "error", my_plugin.error, "share wrong", title="Error", lower_is_better=True)
-    thalweg.register("metric", "brier", my_plugin.brier, title="Brier", windowed=True)
+    thalweg.register("metric", "half_brier", my_plugin.brier, title="Brier", windowed=True)
     thalweg.register("metric", "undefined", my_plugin.undefined)
     result = thalweg.prequential(thalweg.SEA(seed=1), thalweg.NaiveBayes(), limit=3000)
     assert result.final["error"] == 1.0 - result.accuracy
-    assert result.final["brier"] == result.recent["brier"] > 0.0
+    assert result.final["half_brier"] == result.recent["half_brier"] > 0.0
     assert np.isnan(result.final["undefined"])
     assert result.curve["window_error"].shape == (3,)
     assert "Error" in str(result.table())
-    assert "brier" not in result.curve
+    assert "half_brier" not in result.curve
     found = thalweg.compare(["naive-bayes", "no-change"], on=["sea", "sine"], limit=1000, metric="error")
     assert found.ranking().ranks[0] < found.ranking().ranks[1]  # the lower error
     assert "Error;" in str(found.table())

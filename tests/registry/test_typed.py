@@ -38,8 +38,8 @@ def test_streams(tmp_path: Path) -> None:
     assert chunk.y.tolist() == ["a", "b"]
     with pytest.raises(ValueError, match="--target must name the column"):
         typed.open_stream(str(path))
-    with pytest.raises(ValueError, match="stream must be a known name, got 'seaa': did you mean 'sea'"):
-        typed.open_stream("seaa")
+    with pytest.raises(ValueError, match="stream must be a known name, got 'seea': did you mean 'sea'"):
+        typed.open_stream("seea")
 
 
 def test_what_a_seed_changes(tmp_path: Path) -> None:

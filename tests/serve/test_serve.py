@@ -50,6 +50,22 @@ def test_versions_on_both_sides(tmp_path):
     assert predictor.schema == trainer.learner.schema
 
 
+def test_a_predictor_explains_the_version_that_answers(tmp_path):
+    chunk = SEA(seed=1).read(3_000)
+    with Trainer(AdaptiveRandomForest(size=2), tmp_path / "forest", every=1_000) as trainer:
+        trainer.feed(chunk.X[:1_000], chunk.y[:1_000])
+        predictor = Predictor(tmp_path / "forest", poll=None)
+        first = predictor.explain_one(ASKED[0])
+        trainer.feed(chunk.X[1_000:], chunk.y[1_000:])
+        assert predictor.explain_one(ASKED[0]) == first
+        predictor.refresh()
+        assert predictor.explain_one(ASKED[0]) == trainer.learner.explain_one(ASKED[0])
+    with Trainer(NaiveBayes(), tmp_path / "bayes", every=1_000) as trainer:
+        trainer.feed(chunk.X, chunk.y)
+    with pytest.raises(TypeError, match="a NaiveBayes cannot explain its answers; trees and forests can"):
+        Predictor(tmp_path / "bayes", poll=None).explain_one(ASKED[0])
+
+
 def test_who_asks_at_once_gets_the_newest(tmp_path):
     chunk = SEA(seed=1).read(3_000)
     predictor = Predictor(tmp_path, sync="immediate", wait=None)

@@ -277,7 +277,7 @@ def test_a_bad_path_is_refused(summary, tmp_path):
 
 def test_show_draws_on_the_terminal(run, monkeypatch):
     monkeypatch.setenv("COLUMNS", "60")
-    code, out, err = run("show", "SEA_g", "--rows", 300_000, "--seed", 3)
+    code, out, err = run("show", "SEA_g", "--limit", 300_000, "--seed", 3)
     assert (code, err) == (0, "")
     assert out.startswith("SEA_g, 300,000 rows, 2 classes, 3 features\nknown drifts at 250,000, over 50,000 rows\n")
     assert "▲" in out
@@ -286,13 +286,13 @@ def test_show_draws_on_the_terminal(run, monkeypatch):
 
 def test_show_writes_a_file(run, tmp_path):
     path = tmp_path / "agrawal.svg"
-    code, out, err = run("show", "agrawal(function=2)", "--rows", 2000, "--features", "age, car", "--plot", path)
+    code, out, err = run("show", "agrawal(function=2)", "--limit", 2000, "--features", "age, car", "--plot", path)
     assert (code, out, err) == (0, f"written: {path}\n", "")
     assert "2 of 9 features: age, car" in path.read_text(encoding="utf-8")
     code, _, err = run("show", "sea", "--plot", tmp_path / "none" / "x.png")
     assert code == 2
     assert "folder that exists" in err
-    code, _, err = run("show", "sea", "--rows", 50, "--features", "x0,nothing")
+    code, _, err = run("show", "sea", "--limit", 50, "--features", "x0,nothing")
     assert code == 2
     assert "got 'nothing'" in err
 

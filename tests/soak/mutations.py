@@ -192,7 +192,7 @@ def use(obj, rows):
         obj.ask(np.full((rows, 3), 1.0 / 3.0))
     elif hasattr(obj, "transform"):
         obj.transform(np.zeros((2, *getattr(obj, "shape", (7,)))))
-    again = type(obj)(**copy.deepcopy(obj.get_params()))
+    again = type(obj)(**copy.deepcopy(obj.get_params(deep=False) if hasattr(obj, "fresh") else obj.get_params()))
     again.restore(obj.state())
 
 
@@ -218,7 +218,7 @@ def specimens():
         made[f"{name} (early)"] = lambda name=name: _trained(small(name), few=7)
         if entry.cls.sparse and not entry.cls.tensors:
             made[f"{name} (sparse)"] = lambda name=name: _trained(small(name), "sparse rows")
-    for wrapper, make in WRAPPERS.items():
+    for wrapper, make in (WRAPPERS | RARE).items():
         made[wrapper] = lambda make=make: _trained(make(small("hoeffding-tree")))
         made[f"{wrapper} of knn"] = lambda make=make: _trained(make(small("knn")))
     folder = small_files(Path(tempfile.mkdtemp()))
@@ -253,7 +253,7 @@ OTHER_CHOICES = {"rng": "java", "balance": True}
 
 
 def _other(stream, given):
-    stream = type(stream)(**stream.get_params() | given)
+    stream = type(stream)(**stream.get_params(deep=False) | given)
     stream.read(3)
     return stream
 
@@ -395,6 +395,7 @@ import numpy as np  # noqa: E402
 import thalweg  # noqa: E402
 import thalweg.core.classifier  # noqa: E402
 from contracts.test_wrappers import (  # noqa: E402
+    RARE,
     ROWS,
     STATEFUL,
     UNSAVED,

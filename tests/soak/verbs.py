@@ -129,7 +129,7 @@ def call(rng, learner, other):
     elif verb == 1:
         learner.predict(X)
     elif verb in (2, 3):
-        learner.partial_fit(X, targets(rng, n), weights(rng, n))
+        learner.partial_fit(X, targets(rng, n), sample_weight=weights(rng, n))
     elif verb in (4, 5):
         learner.test_then_train(X, targets(rng, n))
     elif verb == 6:

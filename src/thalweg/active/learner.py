@@ -14,7 +14,7 @@ from thalweg.core import door, params
 from thalweg.core.classifier import Classifier, Floats, Ints, Task
 from thalweg.core.door import Rows, take_rows
 from thalweg.core.in_use import changes, looks
-from thalweg.core.inside import Inner, check_inner, take_after
+from thalweg.core.inside import Inner, PassesOnDrifts, check_inner, take_after
 from thalweg.core.labels import sequence
 from thalweg.core.params import shown
 from thalweg.core.protocols import State
@@ -26,7 +26,7 @@ _UNDECIDED, _EARLIER = 16, 8  # what becomes of a row, beside the reasons why it
 
 
 @final
-class ActiveLearner(Classifier):
+class ActiveLearner(PassesOnDrifts, Classifier):
     """Any learner, and a strategy that decides which labels it learns from.
 
     **In an evaluation**: every verb that takes labels offers them. ``test_then_train``, ``partial_fit`` and
@@ -89,7 +89,7 @@ class ActiveLearner(Classifier):
 
     # -- labels that are offered --------------------------------------------------------------------------------------
 
-    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None, classes: Any = None) -> Self:
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Offer the labels of rows in order, as ``test_then_train`` does."""
         self._carry_out(X, y, sample_weight, classes=classes)
         return self
@@ -178,7 +178,7 @@ class ActiveLearner(Classifier):
             steps = np.arange(len(rows))
             if learned:
                 steps[: len(learned)] = ~steps[: len(learned)]
-            self._inner.play(take_rows(X, rows), own.take(rows), w.take(rows), steps, proba, known)
+            self._inner.play(take_rows(X, rows), own.take(rows), w.take(rows), steps, proba, known, labels)
             known, at = len(labels), len(learned)
             i = i if predicted else j
             while i < j:
@@ -246,7 +246,7 @@ class ActiveLearner(Classifier):
             known = len(self._labels)
             self._labels.admit(new)
             n, nothing = len(codes), np.zeros((len(codes), len(self._labels)))
-            self._inner.play(rows, codes, np.ones(n), ~np.arange(n), nothing, known)
+            self._inner.play(rows, codes, np.ones(n), ~np.arange(n), nothing, known, self._labels)
         return told
 
     @property
@@ -291,10 +291,23 @@ class ActiveLearner(Classifier):
         """What the learner tells about drifts it found."""
         return list(getattr(self._inner.learner, "drifts", ())) if self._started else []
 
+    def _telling(self) -> Classifier:
+        return self._inner.learner if self._started else self.learner
+
+    @looks
+    def importances(self) -> dict[str, float]:
+        """How much each feature matters to the learner, greatest first, where it knows."""
+        learner: Any = self._inner.lend(self._labels) if self._started else self.learner
+        found: dict[str, float] = learner.importances()
+        return found
+
     @property
-    def replacements(self) -> list[tuple[int, int]]:
-        """What the learner tells about members it replaced."""
-        return list(getattr(self._inner.learner, "replacements", ())) if self._started else []
+    @looks
+    def feature_importances_(self) -> Floats:
+        """How much each feature matters to the learner, in the order of the columns, where it knows."""
+        learner: Any = self._inner.lend(self._labels) if self._started else self.learner
+        shares: Floats = learner.feature_importances_
+        return shares
 
     # -- a learner like any other -------------------------------------------------------------------------------------
 
@@ -310,7 +323,7 @@ class ActiveLearner(Classifier):
         self._tickets = Tickets(schema.n_features, max_open=self.max_open, max_age=self.max_age)
 
     def _play(self, X: Rows, y: Ints, w: Floats, events: Ints, out: Floats, known: int) -> None:
-        self._inner.play(X, y, w, events, out, known)
+        self._inner.play(X, y, w, events, out, known, self._labels)
 
     def _extend(self, schema: Schema) -> None:
         assert self._schema is not None

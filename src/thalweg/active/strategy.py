@@ -197,7 +197,7 @@ class Strategy(Parametrised, ABC):
 
     def fresh(self) -> Self:
         """Make a strategy with the same parameters that has seen nothing."""
-        return type(self)(**self.get_params())
+        return type(self)(**self.get_params(deep=False))
 
 
 def _probabilities(proba: Any) -> Floats:

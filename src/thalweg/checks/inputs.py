@@ -17,7 +17,7 @@ def inputs_stay_untouched(make: Make) -> None:
     before = [a.copy() for a in (X, y, w, events)]
     learner = make()
     learner.test_then_train(X, y, w)
-    learner.partial_fit(X, y, w)
+    learner.partial_fit(X, y, sample_weight=w)
     learner.play(X, y, events, w)
     learner.predict_proba(X)
     ok = all(np.array_equal(a, b) for a, b in zip(before, (X, y, w, events), strict=True))
@@ -154,7 +154,7 @@ def weight_zero_changes_nothing(make: Make) -> None:
     X, y = data(20, seed=25)
     nothing, new = np.zeros(20), y + 100
     with unchanged(learner, "rows of weight 0 must change nothing"):
-        learner.partial_fit(X, new, nothing)
+        learner.partial_fit(X, new, sample_weight=nothing)
         learner.learn_one(X[0], 200, weight=0.0)
     with unchanged(learner, "rows of weight 0 must change nothing in test_then_train"):
         P = learner.test_then_train(X, new, nothing)
@@ -170,7 +170,7 @@ def weight_one_is_no_weight(make: Make) -> None:
     X, y = data(250, seed=26)
     plain = make().partial_fit(X, y).state()
     for w in (np.ones(250), 1.0, [1] * 250):
-        same_state(plain, make().partial_fit(X, y, w).state(), "weights of 1 must be the same as none")
+        same_state(plain, make().partial_fit(X, y, sample_weight=w).state(), "weights of 1 must be the same as none")
 
 
 @promise

@@ -116,7 +116,7 @@ def by_rows(learner: Classifier, X: Any, y: Any, w: Floats | None = None) -> Flo
     rows = []
     for i in range(len(y)):
         rows.append(learner.predict_proba(X[i : i + 1])[0])
-        learner.partial_fit(X[i : i + 1], y[i : i + 1], None if w is None else w[i : i + 1])
+        learner.partial_fit(X[i : i + 1], y[i : i + 1], sample_weight=None if w is None else w[i : i + 1])
     return pad(rows, len(learner.classes_))
 
 

@@ -9,6 +9,7 @@ import typer
 from typer.core import TyperCommand
 
 from thalweg import __version__
+from thalweg.cli.options import expanded
 from thalweg.cli.shared import fail, stop
 from thalweg.core.interrupts import terminate
 from thalweg.registry import COMMANDS
@@ -17,14 +18,29 @@ from thalweg.registry import COMMANDS
 _USAGE: Any = next(c for c in typer.BadParameter.__mro__ if c.__name__ == "ClickException")
 
 
+OLD = {
+    "show": {"--rows": "--limit"},
+    "generate": {"--rows": "--limit"},
+    "demo": {"--rows": "--limit", "--folder": "--out"},
+}
+"""Options that had another name, by command; they still work, and a line says what to type."""
+
+
 class Command(TyperCommand):
     """A command whose option with a metavar like ``STREAM...`` takes all words up to the next option."""
 
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        for option in self.params:
+            if getattr(option, "is_flag", False):
+                option.metavar = ""  # it takes no value, and help must not look as if it did
+
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Write ``--on A B`` as ``--on A --on B``."""
+        """Write ``--on A B`` as ``--on A --on B``, and options that had another name by their present one."""
         greedy = {name for p in self.params if (p.metavar or "").endswith("...") for name in p.opts if name[:1] == "-"}
         words: list[str] = []
         option = ""
+        args = [_present_name(self.name or "", word) for word in args]
         for word in args:
             if word.startswith("-") and word != "-":
                 option = word if word in greedy else ""
@@ -34,6 +50,15 @@ class Command(TyperCommand):
         if args and args[-1] in greedy:
             words.append(args[-1])  # with nothing after it: let the parser say so
         return super().parse_args(ctx, words)
+
+
+def _present_name(command: str, word: str) -> str:
+    name, equals, value = word.partition("=")
+    now = OLD.get(command, {}).get(name)
+    if now is None:
+        return word
+    print(f"thalweg: {name} is called {now} now", file=sys.stderr)
+    return f"{now}{equals}{value}"
 
 
 def about(
@@ -53,7 +78,7 @@ def make_app() -> typer.Typer:
         name="thalweg",
         help="Classify data streams that change while they are being learned.",
         no_args_is_help=False,
-        add_completion=False,
+        add_completion=True,
         pretty_exceptions_enable=False,
         context_settings={"help_option_names": ["-h", "--help"]},
     )
@@ -63,8 +88,16 @@ def make_app() -> typer.Typer:
         if isinstance(command, typer.Typer):
             app.add_typer(command, name=name)
         else:
-            app.command(name, cls=Command)(command)
+            app.command(name, cls=Command)(expanded(command))
     return app
+
+
+def _usage(context: Any) -> str:
+    """Say how a command is used, for a sentence about one that was used wrongly."""
+    if context is None:
+        return ""
+    words = [context.command_path, *(word for word in context.command.collect_usage_pieces(context))]
+    return f"; usage: {' '.join(words)}; try {context.command_path} --help"
 
 
 def main() -> None:
@@ -75,7 +108,7 @@ def main() -> None:
     try:
         code = make_app()(standalone_mode=False)
     except _USAGE as error:
-        fail(error.format_message())
+        fail(f"{error.format_message().rstrip('.')}{_usage(getattr(error, 'ctx', None))}")
     except (KeyboardInterrupt, typer.Abort) as error:
         stop(error)
     except (ValueError, TypeError, OSError, ImportError) as error:

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from thalweg.cli import shared
+from thalweg.cli.names import complete_learners, complete_streams
+from thalweg.cli.options import AS_IT_IS, FileOptions
 
 if TYPE_CHECKING:
     from thalweg.comparison import Comparison
@@ -15,21 +17,27 @@ if TYPE_CHECKING:
 def compare(
     learners: Annotated[
         list[str],
-        typer.Argument(help="Learners: arf, arf(size=30), sdf@0.7 (70 % of the labels), NAME=arf(size=30).",
-                       metavar="LEARNER...", show_default=False),
+        typer.Argument(help="Learners: arf, arf(size=30), sdf@0.7 (70 % of the labels), module:object, saved models, "
+                       "NAME=arf(size=30).", metavar="LEARNER...", show_default=False,
+                       autocompletion=complete_learners),
     ],
-    on: Annotated[list[str], typer.Option(help="Streams: names, name(parameter=value), files.", metavar="STREAM...")],
+    on: Annotated[
+        list[str], typer.Option(help="Streams: names, name(parameter=value), module:object, files, NAME=file.",
+                                metavar="STREAM...", autocompletion=complete_streams)
+    ],
     seeds: Annotated[str, typer.Option(help="How many seeds (1, 2, …), or which: 3,5,7.")] = "1",
     limit: Annotated[int | None, typer.Option(help="Rows of each run (an endless stream: 100,000).", min=1)] = None,
     jobs: shared.Jobs = 1,
     out: Annotated[Path, typer.Option(help="Folder for finished runs and for the report.")] = Path("comparison"),
-    target: Annotated[str | None, typer.Option(help="The column to predict, where a stream is a file.")] = None,
+    delay: Annotated[str, typer.Option(help=shared.DELAY)] = "0",
     window: Annotated[int | None, typer.Option(help="Rows of the sliding window for metrics.", min=1)] = None,
     metric: Annotated[str, typer.Option(help="What to rank by; see thalweg list.")] = "accuracy",
     control: Annotated[
         str | None, typer.Option(help="Compare all others with this learner, and not with each other.")
     ] = None,
     fresh: shared.Fresh = False,
+    quiet: shared.Quiet = False,
+    data: FileOptions = AS_IT_IS,
 ) -> None:  # fmt: skip
     """Compare learners on streams; stopped at any time, the same command goes on from there."""
     from rich.console import Console
@@ -38,14 +46,18 @@ def compare(
     from thalweg.comparison.live import Live
     from thalweg.comparison.outcome import NO_RANKING
 
-    named = _named(learners)
+    named, streams = _named(learners), _streams(on)
     try:
-        with Live(Console(stderr=True), named, on) as live:
+        with Live(Console(stderr=True, quiet=quiet), named, streams) as live:
             found = run(
-                named, on=on, seeds=_seeds(seeds), limit=limit, jobs=jobs, folder=out, target=target, window=window,
-                metric=metric, control=control, fresh=fresh, on_plan=live.plan, on_event=live.tell,
+                named, on=streams, seeds=_seeds(seeds), limit=limit, jobs=jobs, folder=out,
+                delay=shared.read_delay(delay), window=window, metric=metric, control=control, fresh=fresh,
+                on_plan=live.plan, on_event=live.tell, **data.chosen(),
             )  # fmt: skip
     except KeyboardInterrupt as why:
+        part = getattr(why, "comparison", None)
+        if part is not None and part.results:
+            shared.show_on_terminal(part)
         shared.stop(why, f"finished runs are kept in {out}, the same command goes on")
     console = Console()
     ranking = found.ranking()
@@ -90,6 +102,27 @@ def _named(learners: list[str]) -> dict[str, str]:
             raise ValueError(f"learners must have different names, got {name!r} twice")
         named[name] = spec
     return named
+
+
+def _streams(on: list[str]) -> dict[str, str]:
+    """Read ``NAME=file`` and ``file``; a file without a name of its own has a short one."""
+    from thalweg.comparison.given import short_names
+
+    named = short_names({text: text for text in on if not _is_named(text)})
+    for text in on:
+        if _is_named(text):
+            name, _, spec = text.partition("=")
+            if name in named:
+                raise ValueError(f"streams must have different names, got {name!r} twice")
+            named[name] = spec
+    if len(named) < len(on):
+        raise ValueError(f"--on must name no stream twice, got {' '.join(on)}")
+    return named
+
+
+def _is_named(text: str) -> bool:
+    name, equals, _ = text.partition("=")
+    return bool(equals) and "(" not in name and not Path(text).exists()
 
 
 def _seeds(text: str) -> int | list[int]:

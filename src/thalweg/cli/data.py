@@ -14,9 +14,9 @@ app = typer.Typer(name="data", help="Real data sets: list them, get one, see whe
 _WIDE = 130  # columns of a terminal that has room for all
 _LEGEND = """
 where: the folder that THALWEG_DATA names, the cache, or
+  package: comes with thalweg,
   download: thalweg data get NAME brings it from OpenML,
-  own: bring it yourself; thalweg data path NAME says from where,
-  package: comes with scikit-learn."""
+  own: bring it yourself; thalweg data path NAME says from where."""
 
 Name = Annotated[str, typer.Argument(help="A data set's name; see thalweg data list.")]
 
@@ -108,7 +108,9 @@ def _where(dataset: "Dataset") -> str:
     """Say where a data set is to be had."""
     from thalweg.streams.datasets.loading import find_file, folders
 
+    if dataset.packaged:
+        return "package"
     found = find_file(dataset)
     if found is not None:
         return next(kind for kind, folder in folders().items() if folder == found.parent)
-    return "package" if dataset.package else "download" if dataset.openml else "own"
+    return "download" if dataset.openml else "own"

@@ -28,18 +28,18 @@ FUNCTIONS = (3, 4, 1, 7)
 
 
 def demo(
-    rows: Annotated[int, typer.Option(help="Length of the stream.", min=1000)] = 100_000,
-    folder: Annotated[Path, typer.Option(help="Where to write the picture and the page.")] = Path(),
+    limit: Annotated[int, typer.Option(help="Rows of the stream.", min=1000)] = 100_000,
+    out: Annotated[Path, typer.Option(help="Folder for the picture and the page.")] = Path(),
     seed: Annotated[int, typer.Option(help="Seed of the stream.", min=0)] = 1,
 ) -> None:
     """Learn a drifting stream with several learners: progress, a table, a picture and a page."""
     from thalweg.show.tables import side_by_side
 
-    shared.check_paths(folder / "thalweg-demo.html", plot=folder / "thalweg-demo.png")
-    with shared.progress(quiet=False) as watch:
-        results = run_demo(rows, seed, watch)
+    shared.check_paths(out / "thalweg-demo.html", plot=out / "thalweg-demo.png")
+    with shared.progress() as watch:
+        results = run_demo(limit, seed, watch)
     shared.show_on_terminal(side_by_side(results, metrics=("accuracy", "kappa", "auc")))
-    for path in write_demo(results, folder, f"thalweg demo --rows {rows} --seed {seed}"):
+    for path in write_demo(results, out, f"thalweg demo --limit {limit} --seed {seed}"):
         print(f"written: {path}")
 
 

@@ -11,7 +11,7 @@ from thalweg.registry.typed import open_stream
 
 def generate(
     stream: Annotated[str, typer.Argument(help="A stream's name, or name(parameter=value).")],
-    rows: Annotated[int, typer.Option(help="How many rows to write.", min=1)],
+    limit: Annotated[int, typer.Option(help="How many rows to write.", min=1)],
     out: Annotated[Path, typer.Option(help="A file: .csv, .csv.gz, .parquet, .arff or .arrow.")],
     seed: Annotated[int | None, typer.Option(help="Seed of the stream.", min=0)] = None,
 ) -> None:
@@ -20,6 +20,6 @@ def generate(
 
     shared.check_paths(out)
     source = open_stream(stream, seed=seed)
-    with shared.bar(stream, rows) as on_progress:
-        written = write_stream(source, out, rows, on_progress=on_progress)
+    with shared.bar(stream, limit) as on_progress:
+        written = write_stream(source, out, limit, on_progress=on_progress)
     print(f"written: {out}, {written:,} rows")

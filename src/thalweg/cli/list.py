@@ -10,13 +10,14 @@ TABLES: Mapping[str, Mapping[str, registry.Entry]] = {
     "streams of the papers": registry.PAPERS,
     "data sets (thalweg data says where they are to be had)": registry.DATASETS,
     "detectors": registry.DETECTORS,
+    "transformers (with --prep)": registry.TRANSFORMERS,
     "strategies (with --budget)": registry.STRATEGIES,
     "metrics": registry.METRICS,
 }
 
 
 def list_() -> None:
-    """List learners, streams, data sets, detectors and metrics."""
+    """List learners, streams, data sets, detectors, transformers and metrics."""
     from rich.console import Console
     from rich.table import Table
 

@@ -30,7 +30,9 @@ def paper(
 
     from thalweg.comparison.live import Live
     from thalweg.papers import reproduce
+    from thalweg.show.figure import figure_class
 
+    figure_class()  # the report has pictures: what is missing is said before the runs
     folder = out or Path(f"{name}-{scale}")
     errors, live = Console(stderr=True), ExitStack()
     shown: list[Live] = []

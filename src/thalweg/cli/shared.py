@@ -2,34 +2,35 @@
 
 import io
 import os
+import shlex
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn
 
 import typer
 
-from thalweg.core import params
+from thalweg.cli.names import complete_streams
 from thalweg.core.interrupts import Terminated
-from thalweg.registry.typed import ENDLESS, is_endless, open_stream
+from thalweg.registry.typed import ENDLESS, is_endless, is_file
 
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from thalweg.core.classifier import Classifier
     from thalweg.core.protocols import Stream
     from thalweg.evaluate.prequential import Progress
 
-STREAM = "A stream's name, name(parameter=value), a file, or - (standard input; see --format)."
-StreamName = Annotated[str, typer.Argument(help=STREAM)]
+STREAM = "A stream's name, name(parameter=value), module:object, a file, or - (standard input; see --format)."
+StreamName = Annotated[str, typer.Argument(help=STREAM, autocompletion=complete_streams)]
 Limit = Annotated[
-    int | None, typer.Option(help=f"Stop after so many rows (an endless stream: {ENDLESS:,} by default).", min=0)
+    int | None,
+    typer.Option(help=f"Stop after so many rows (by default at the end; an endless stream: {ENDLESS:,}).", min=0),
 ]
 StreamSeed = Annotated[int | None, typer.Option(help="Seed of a generated stream.", min=0)]
-Target = Annotated[str | None, typer.Option(help="The column to predict, when the stream is a file.")]
-Format = Annotated[str | None, typer.Option(help="What standard input holds: csv (by default), tsv or jsonl.")]
-Drop = Annotated[list[str] | None, typer.Option(help="A column of the file to leave out.")]
-Nominal = Annotated[list[str] | None, typer.Option(help="A column of numbers that are names, not amounts.")]
+DELAY = "Rows between a record and its label, or time (see --time and --label-time)."
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print the result only: no progress, no advice.")]
 Jobs = Annotated[int, typer.Option(help="Runs at a time, each in a process with one thread.", min=1)]
 Fresh = Annotated[bool, typer.Option("--fresh", help="Run all again, also what is done.")]
 
@@ -46,23 +47,20 @@ def stop(why: BaseException, *more: str) -> NoReturn:
     fail("; ".join(["terminated" if terminated else "interrupted", *more]), code=143 if terminated else 130)
 
 
-def input_name(stream: str, format: str | None) -> str:
-    """Say what standard input holds as ``open_file`` reads it: -, -.tsv, -.jsonl."""
-    if format is None:
-        return stream
-    if stream != "-":
-        raise ValueError(f"--format says what standard input (-) holds, got the stream {stream!r}")
-    params.choice("--format", format, ("csv", "tsv", "jsonl"))
-    return f"-.{format}"
+def read_delay(text: str) -> 'int | Literal["time"]':
+    """Read ``--delay``: a number of rows, or time."""
+    if text == "time":
+        return "time"
+    if not text.isdecimal():
+        raise ValueError(f"--delay must be a number of rows from 0 on, or time, got {text!r}")
+    return int(text)
 
 
-def open_source(
-    stream: str, format: str | None, seed: int | None, target: str | None,
-    drop: list[str] | None = None, nominal: list[str] | None = None,
-) -> "Stream":  # fmt: skip
-    """Open the stream that a command line names."""
-    name = input_name(stream, format)
-    return open_stream(name, seed=seed, target=target, drop=tuple(drop or ()), nominal=tuple(nominal or ()))
+def known_to(model: "Classifier", stream: str) -> dict[str, Any]:
+    """Say what a file must be read as for a model that has learned already: what it knows, and no more."""
+    if model.schema is None or not (stream[:1] == "-" or is_file(stream)):
+        return {}
+    return {"schema": model.schema, "extra": "ignore"}
 
 
 def rows_to_read(limit: int | None, source: "Stream") -> int | None:
@@ -70,12 +68,20 @@ def rows_to_read(limit: int | None, source: "Stream") -> int | None:
     return ENDLESS if limit is None and is_endless(source) else limit
 
 
+def typed() -> str:
+    """Give the command that was typed; nothing where another program runs this one."""
+    name = Path(sys.argv[0])
+    ours = name.stem == "thalweg" or name.parent.name == "thalweg"
+    return shlex.join(["thalweg", *sys.argv[1:]]) if ours else ""
+
+
 def check_paths(*paths: Path | str | None, plot: Path | None = None) -> None:
     """Refuse a place that cannot be written to before any work is done, not after."""
     if plot is not None:
-        from thalweg.show.figure import check_path
+        from thalweg.show.figure import check_path, figure_class
 
         check_path(plot)
+        figure_class()  # says what to install
     for path in [Path(path) for path in (*paths, plot) if path]:
         if not path.parent.is_dir():
             raise ValueError(f"{path} must lie in a folder that exists")
@@ -92,15 +98,18 @@ def standard_output_is_data() -> None:
 
 
 @contextmanager
-def progress(quiet: bool) -> "Iterator[Callable[[str], Callable[[Progress], None]]]":
-    """Show a bar for each run on the terminal: rows done and accuracy over the window."""
-    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
+def progress(
+    *, quiet: bool = False, transient: bool = False
+) -> "Iterator[Callable[[str], Callable[[Progress], None]]]":
+    """Show a bar for each run on the terminal: rows done, time gone and time to go, and accuracy over the window."""
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
     from rich.progress import Progress as Bars
 
     console = errors()
     bars = Bars(
         TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
-        TextColumn("{task.fields[note]}"), console=console, transient=quiet, disable=not console.is_terminal,
+        TimeRemainingColumn(elapsed_when_finished=True), TextColumn("{task.fields[note]}"),
+        console=console, transient=transient, disable=quiet or not console.is_terminal,
     )  # fmt: skip
 
     def watch(name: str) -> "Callable[[Progress], None]":

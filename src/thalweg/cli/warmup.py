@@ -17,7 +17,7 @@ def warmup() -> None:
     begun = time.perf_counter()
     rng = np.random.default_rng(1)
     images, digits = rng.random((2_000, 8, 8)), rng.integers(0, 10, 2_000)
-    with shared.progress(quiet=False) as watch:
+    with shared.progress() as watch:
         for name, entry in registry.LEARNERS.items():
             tensors = getattr(entry.cls, "tensors", False)
             stream = ArrayStream(images, digits) if tensors else drifting_stream(2_000, seed=1)

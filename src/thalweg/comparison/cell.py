@@ -3,13 +3,23 @@
 import hashlib
 import json
 import os
-from dataclasses import asdict, dataclass
-from typing import Any, final
+from dataclasses import dataclass
+from typing import Any, Literal, final
 
 from thalweg import __version__
-from thalweg.core.names import parse
+from thalweg.core.names import parse, steps
 from thalweg.evaluate.result import Result
-from thalweg.registry.typed import ENDLESS, is_endless, is_file, make_learner, open_stream, split_budget
+from thalweg.registry import LEARNERS, known_name
+from thalweg.registry.typed import (
+    ENDLESS,
+    is_endless,
+    is_file,
+    is_own,
+    is_saved,
+    make_learner,
+    open_stream,
+    split_budget,
+)
 
 REPORTS = 100
 """So many points has the curve of a run whose length is known."""
@@ -33,30 +43,45 @@ class Cell:
     limit: int | None = None
     target: str | None = None
     window: int | None = None
+    delay: int | Literal["time"] = 0
+    options: str = ""
+    """How a file is read, as JSON."""
 
     @property
     def key(self) -> str:
         """What the result is kept under: it changes with the version, and with a file that has changed."""
-        made_of = [__version__, canonical(self.learner), *list(asdict(self).values())[1:]]
+        made_of = [__version__, canonical(self.learner), self.stream, self.seed, self.limit, self.target, self.window]
+        made_of += [self.delay, self.options] if self.delay or self.options else []
+        if is_saved(self.learner):
+            made_of += _about(self.learner)
         if is_file(self.stream) and os.path.exists(self.stream):
-            about = os.stat(self.stream)
-            made_of += [os.path.abspath(self.stream), about.st_size, about.st_mtime_ns]
+            made_of += _about(self.stream)
         return hashlib.sha256(json.dumps(made_of).encode()).hexdigest()
 
-    def run(self, on_progress: Any = None) -> Result:
-        """Run the learner through the stream."""
+    def run(self, on_progress: Any = None, *, learner: Any = None, stream: Any = None) -> Result:
+        """Run the learner through the stream; those that are objects of the caller's are handed over."""
         from thalweg.evaluate.prequential import prequential
 
-        learner = make_learner(self.learner, seed=self.seed)
-        target = self.target if is_file(self.stream) else None
-        stream = open_stream(self.stream, seed=self.seed, target=target)
+        if learner is None:
+            learner = make_learner(self.learner, seed=self.seed)
+        if stream is None:
+            how = {"target": self.target, **json.loads(self.options or "{}")} if is_file(self.stream) else {}
+            if how and learner.schema is not None:
+                how |= {"schema": learner.schema, "extra": "ignore"}
+            stream = open_stream(self.stream, seed=self.seed, **how)
         limit = ENDLESS if self.limit is None and is_endless(stream) else self.limit
         rows = [n for n in (limit, getattr(stream, "rows", None)) if isinstance(n, int)]
         every = max(1, min(rows) // REPORTS) if rows else WINDOW
         return prequential(
-            stream, learner, limit=limit, every=every, window=self.window or max(WINDOW, every),
+            stream, learner, limit=limit, every=every, window=self.window or max(WINDOW, every), delay=self.delay,
             on_progress=on_progress, name=self.learner, stream_name=self.stream,
         )  # fmt: skip
+
+
+def _about(file: str) -> list[Any]:
+    """Say which file this is, and whether it has changed."""
+    about = os.stat(file)
+    return [os.path.abspath(file), about.st_size, about.st_mtime_ns]
 
 
 def canonical(learner: str) -> str:
@@ -64,8 +89,19 @@ def canonical(learner: str) -> str:
 
     >>> canonical("arf( size = 30,delta=1e-3 )@.70")
     'arf(delta=0.001, size=30)@0.7'
+    >>> canonical("standard-scaler|arf(size=30)")
+    'standard-scaler | arf(size=30)'
     """
+    if is_saved(learner):
+        return learner
     spec, budget = split_budget(learner)
-    name, given = parse(spec)
+    return f"{' | '.join(map(_canonical, steps(spec)))}{'' if budget is None else f'@{budget!r}'}"
+
+
+def _canonical(part: str) -> str:
+    if is_own(part):
+        return part
+    name, given = parse(part, first="learner")
+    name = known_name(name, LEARNERS) or name
     inside = ", ".join(f"{key}={given[key]!r}" for key in sorted(given))
-    return f"{name}{f'({inside})' if inside else ''}{'' if budget is None else f'@{budget!r}'}"
+    return f"{name}({inside})" if inside else name

@@ -19,6 +19,8 @@ from thalweg.show.tables import Table, bytes_text, metric_text
 
 MOST_CURVES = 40
 """So many streams are drawn; more would make the page heavy."""
+UNSHOWN = ("balanced_accuracy", "precision_macro", *(name for name, metric in METRICS.own.items() if metric.overall))
+"""Metrics that would make the table of a stream too wide; they are in the files."""
 
 
 def write_page(found: Comparison, path: str | Path) -> None:
@@ -177,7 +179,7 @@ def _streams(found: Comparison) -> Iterator[part.Part]:
             yield part.paragraph("No run on this stream has a result.")
             continue
         if i < MOST_CURVES:
-            metric = found.metric
+            metric = "accuracy" if metric_of(found.metric).overall else found.metric  # which has a curve
             sizes = (8.0, max(2.9, 0.28 * len(firsts) + 0.9)), (PHONE, 2.7)
             wide, narrow = (
                 plots.curves(firsts, metric=metric, size=size, strips=False, among=names, title="") for size in sizes
@@ -191,7 +193,7 @@ def _streams(found: Comparison) -> Iterator[part.Part]:
 def _stream_table(runs: dict[str, list[Result]], stream: str) -> Table:
     rows = []
     found = [r.final for of in runs.values() for r in of]
-    shown = [m for m in METRICS if m != "balanced_accuracy" and all(m in final for final in found)]
+    shown = [m for m in METRICS if m not in UNSHOWN and all(m in final for final in found)]
     for name, of in runs.items():
         if not of:
             rows.append((name, "failed", *[""] * (len(shown) + 1)))

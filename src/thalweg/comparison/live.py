@@ -1,6 +1,6 @@
 """A comparison as it happens: a table of what is done, and a bar for each run in hand."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, Self, final
 
@@ -16,14 +16,23 @@ if TYPE_CHECKING:
 class Live:
     """Shows events on a terminal; elsewhere prints a line for each run that ends."""
 
-    def __init__(self, console: "Console", learners: Mapping[str, str], streams: Sequence[str]) -> None:
+    def __init__(self, console: "Console", learners: Mapping[str, str], streams: Iterable[str]) -> None:
         from rich.live import Live as Display
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+        from rich.progress import (
+            BarColumn,
+            MofNCompleteColumn,
+            Progress,
+            TextColumn,
+            TimeElapsedColumn,
+            TimeRemainingColumn,
+        )
 
-        self._console, self._learners, self._streams = console, learners, streams
+        self._console, self._learners = console, learners
+        self._streams = dict(streams) if isinstance(streams, Mapping) else {stream: stream for stream in streams}
+        self._called = {spec: name for name, spec in self._streams.items()}
         self._bars = Progress(
             TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
-            TextColumn("{task.fields[note]}"), console=console,
+            TimeRemainingColumn(elapsed_when_finished=True), TextColumn("{task.fields[note]}"), console=console,
         )  # fmt: skip
         self._tasks: dict[Cell, TaskID] = {}
         self._accuracies: dict[tuple[str, str], list[float]] = {}
@@ -54,7 +63,7 @@ class Live:
             self._end(event, place)
             return
         if event.cell not in self._tasks:
-            name = f"{event.cell.learner} on {event.cell.stream}, seed {event.cell.seed}"
+            name = f"{event.cell.learner} on {self._name(event.cell)}, seed {event.cell.seed}"
             self._tasks[event.cell] = self._bars.add_task(name, total=None, note="")
         note = "" if event.accuracy is None else f"accuracy {event.accuracy:.1%}"
         if event.stage == "compiling":
@@ -76,8 +85,11 @@ class Live:
         if not self._console.is_terminal and not event.kept:
             said = f"failed: {event.error}" if event.result is None else f"accuracy {event.result.accuracy:.2%}"
             cell = event.cell
-            line = f"{self._done}: {cell.learner} on {cell.stream}, seed {cell.seed}: {said}"
+            line = f"{self._done}: {cell.learner} on {self._name(cell)}, seed {cell.seed}: {said}"
             self._console.print(line, highlight=False, soft_wrap=True)
+
+    def _name(self, cell: Cell) -> str:
+        return self._called.get(cell.stream, cell.stream)
 
     def _draw(self) -> Any:
         from rich import box
@@ -89,7 +101,7 @@ class Live:
         table.add_column("accuracy")
         for learner in self._learners:
             table.add_column(Text(learner), justify="right")
-        for stream in self._streams:
+        for name, stream in self._streams.items():
             states = [self._states.get((spec, stream), "·") for spec in self._learners.values()]
-            table.add_row(Text(stream), *(Text(s, style="red" if s == "failed" else "") for s in states))
+            table.add_row(Text(name), *(Text(s, style="red" if s == "failed" else "") for s in states))
         return Group(table, self._bars)

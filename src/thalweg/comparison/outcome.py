@@ -38,8 +38,8 @@ class Comparison(Tabled):
 
     learners: Mapping[str, str]
     """The learners: what to call them, and how they are made."""
-    streams: Sequence[str]
-    """The streams, as they were named."""
+    streams: Mapping[str, str]
+    """The streams: what to call them, and how they were named. Given as a list, both are the same."""
     cells: Sequence[Cell]
     """What was to be run: a learner, a stream and a seed each."""
     results: Mapping[Cell, Result]
@@ -53,18 +53,23 @@ class Comparison(Tabled):
     control: str | None = None
     """The learner that all others are compared with; None: all with all."""
 
+    def __post_init__(self) -> None:
+        """Let streams without names be called by what they are."""
+        if not isinstance(self.streams, Mapping):
+            object.__setattr__(self, "streams", {stream: stream for stream in self.streams})
+
     # -- numbers ------------------------------------------------------------------------------------------------------
 
     def of(self, learner: str, stream: str) -> list[Result]:
         """Give the results of a learner on a stream, a result for each seed that is there."""
-        spec = self.learners[learner]
-        found = (self.results[c] for c in self.cells if (c.learner, c.stream) == (spec, stream) and c in self.results)
-        return [replace(result, learner=learner) for result in found]
+        place = self.learners[learner], self.streams[stream]
+        found = (self.results[c] for c in self.cells if (c.learner, c.stream) == place and c in self.results)
+        return [replace(result, learner=learner, stream=stream) for result in found]
 
     def failed(self, learner: str, stream: str) -> bool:
         """Did any run of a learner on a stream fail?"""
-        spec = self.learners[learner]
-        return any((c.learner, c.stream) == (spec, stream) for c in self.failures)
+        place = self.learners[learner], self.streams[stream]
+        return any((c.learner, c.stream) == place for c in self.failures)
 
     def scores(self, metric: str | None = None) -> Floats:
         """Give a table of a metric, streams by learners: the mean over the seeds, NaN where a run is missing."""
@@ -102,7 +107,7 @@ class Comparison(Tabled):
             means = [_bare(metric, float(np.mean(column))) for column in scores.T]
             rows += [("mean", *means), ("average rank", *(f"{rank:.2f}" for rank in ranking.ranks))]
         notes = [f"{metric_of(metric).title}{unit(metric)}; * the best of its stream" + self._spread_note()]
-        notes += [f"failed: {c.learner} on {c.stream}, seed {c.seed}: {why}" for c, why in self.failures.items()]
+        notes += [f"failed: {c.learner} on {self._called(c)}, seed {c.seed}: {why}" for c, why in self.failures.items()]
         return Table(("stream", *self.learners), rows, title="Comparison", notes=notes)
 
     def _spread_note(self) -> str:
@@ -175,7 +180,7 @@ class Comparison(Tabled):
 
     def _line(self, cell: Cell) -> dict[str, Any]:
         name = next(name for name, spec in self.learners.items() if spec == cell.learner)
-        about = {"learner": name, "made_as": cell.learner, "stream": cell.stream, "seed": cell.seed}
+        about = {"learner": name, "made_as": cell.learner, "stream": self._called(cell), "seed": cell.seed}
         r = self.results.get(cell)
         if r is None:
             return {**about, "error": self.failures.get(cell, "not run")}
@@ -185,6 +190,9 @@ class Comparison(Tabled):
             "labels_used": r.labels_used,
         }  # fmt: skip
         return {**about, "error": "", "rows": r.rows, **r.final, **costs}
+
+    def _called(self, cell: Cell) -> str:
+        return next((name for name, spec in self.streams.items() if spec == cell.stream), cell.stream)
 
     def made_with(self) -> dict[str, str]:
         """Say with which versions and on which machine the runs were made."""

@@ -7,7 +7,7 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, final
@@ -63,6 +63,29 @@ def run_cells(cells: Sequence[Cell], jobs: int) -> Iterator[Event]:
             worker.kill()
 
 
+def run_here(
+    cells: Sequence[Cell], learners: Mapping[str, Callable[[int], Any]], streams: Mapping[str, Callable[[int], Any]],
+    tell: Callable[[Event], object],
+) -> Iterator[Event]:  # fmt: skip
+    """Run cells in this process, one after the other: those with objects that no other process has."""
+    for cell in cells:
+        yield Event(cell, "starting")
+
+        def on_progress(now: Any, cell: Cell = cell) -> None:
+            accuracy = None if now.accuracy != now.accuracy else now.accuracy
+            tell(Event(cell, now.stage, now.rows, now.total, accuracy))
+
+        try:
+            own = {
+                kind: makers[name](cell.seed)
+                for kind, makers, name in (("learner", learners, cell.learner), ("stream", streams, cell.stream))
+                if name in makers
+            }
+            yield Event(cell, "finished", result=cell.run(on_progress, **own))
+        except Exception as error:
+            yield Event(cell, "failed", error=" ".join(f"{type(error).__name__}: {error}".split()))
+
+
 def _hand(worker: "_Worker", cell: Cell, busy: "dict[_Worker, Cell]") -> Event:
     busy[worker] = cell
     worker.give(cell)
@@ -88,8 +111,7 @@ class _Worker:
     def __init__(self, inbox: "queue.SimpleQueue[tuple[_Worker, str | None]]") -> None:
         registered = registry.shared()
         path = os.pathsep.join([str(_SOURCES), *filter(None, [os.environ.get("PYTHONPATH")])])
-        if registered:  # they are found where this process finds them
-            path = os.pathsep.join([path, *(os.path.abspath(folder) for folder in sys.path)])
+        path = os.pathsep.join([path, *(os.path.abspath(folder) for folder in sys.path)])  # for what is the user's own
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115
         self._process = subprocess.Popen(
             [sys.executable, "-P", "-m", "thalweg.comparison.worker", json.dumps(registered)],

@@ -1,10 +1,11 @@
-"""River's face of a learner: wrap it, and it goes wherever a river classifier goes."""
+"""A learner as a river classifier, and a river classifier as a learner: ``wrap`` gives either the other's verbs."""
 
 from collections.abc import Hashable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Self, final
+from typing import TYPE_CHECKING, Any, Self, final, overload
 
 from thalweg.core.classifier import Classifier
 from thalweg.core.schema import Schema
+from thalweg.learners.adapted.river_model import RiverModel
 
 try:
     from river.base import MiniBatchClassifier
@@ -15,8 +16,16 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-def wrap(learner: Classifier) -> "RiverClassifier":
-    """Give a learner river's verbs. It is the same learner: what one learns, the other knows.
+@overload
+def wrap(learner: Classifier) -> "RiverClassifier": ...
+@overload
+def wrap(learner: Any, *, batch: int = 1, seed: int = 1) -> RiverModel: ...
+def wrap(learner: Any, *, batch: int = 1, seed: int = 1) -> "RiverClassifier | RiverModel":
+    """Give a learner river's verbs, or make a learner of a river classifier, for ``prequential`` and ``compare``.
+
+    A learner stays the same: what one learns, the other knows. Of a river classifier, or a pipeline that ends with
+    one, a copy that has seen nothing takes part; ``batch``: it learns so many rows at once; ``seed``: for one that has
+    none.
 
     >>> from river import preprocessing
     >>> from thalweg import HoeffdingTree
@@ -25,8 +34,13 @@ def wrap(learner: Classifier) -> "RiverClassifier":
     >>> model.learn_one({"length": 3.0, "colour": 1.0}, "ripe")
     >>> model.predict_one({"length": 2.0, "weight": 7.0})
     'ripe'
+
+    >>> from river import naive_bayes
+    >>> from thalweg import SEA, prequential
+    >>> prequential(SEA(seed=1), wrap(naive_bayes.GaussianNB()), limit=1_000).accuracy > 0.8
+    True
     """
-    return RiverClassifier(learner)
+    return RiverClassifier(learner) if isinstance(learner, Classifier) else RiverModel(learner, batch=batch, seed=seed)
 
 
 @final
@@ -71,7 +85,7 @@ class RiverClassifier(MiniBatchClassifier):  # type: ignore[misc]
         if first:
             self.learner.declare(Schema((), open=True))
         try:
-            self.learner.partial_fit(X, y, w)
+            self.learner.partial_fit(X, y, sample_weight=w)
         except BaseException:
             if first:
                 self.learner.reset()
@@ -96,7 +110,7 @@ class RiverClassifier(MiniBatchClassifier):  # type: ignore[misc]
         return True
 
     def _get_params(self) -> dict[str, Any]:
-        return {"learner": (type(self.learner), self.learner.get_params())}
+        return {"learner": (type(self.learner), self.learner.get_params(deep=False))}
 
     def clone(self, new_params: dict[str, Any] | None = None, include_attributes: bool = False) -> Self:
         """Make one with the same parameters, or these, that has learned nothing (include_attributes: the same).
@@ -114,7 +128,7 @@ class RiverClassifier(MiniBatchClassifier):  # type: ignore[misc]
         kind, change = change if isinstance(change, tuple) else (type(self.learner), change)
         if include_attributes and not change:
             return type(self)(self.learner.copy())
-        same = self.learner.get_params() if kind is type(self.learner) else {}
+        same = self.learner.get_params(deep=False) if kind is type(self.learner) else {}
         return type(self)(kind(**same | change))
 
     @classmethod

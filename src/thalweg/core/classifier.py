@@ -141,7 +141,7 @@ class Classifier(Parametrised, Answering, Estimator):
 
     # -- learning and predicting --------------------------------------------------------------------------------------
 
-    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None, classes: Any = None) -> Self:
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learn rows in order.
 
         Parameters
@@ -150,10 +150,10 @@ class Classifier(Parametrised, Answering, Estimator):
             Rows (array, pandas or polars frame, Arrow table; a SciPy sparse matrix where ``sparse``).
         y : object
             Their labels, of any one hashable type.
-        sample_weight : object
-            A number ≥ 0 for each row.
         classes : object
             Labels that are known beforehand, as in scikit-learn; never needed, new ones join as they appear.
+        sample_weight : object
+            A number ≥ 0 for each row.
         """
         self._carry_out(X, y, sample_weight, predict=False, classes=classes)
         return self
@@ -224,6 +224,16 @@ class Classifier(Parametrised, Answering, Estimator):
     def started(self) -> bool:
         """Is there a model? There is one from the first row on that is learned, or asked about live."""
         return self._started
+
+    @property
+    def title(self) -> str:
+        """What to call it in tables and pictures."""
+        return type(self).__name__
+
+    @property
+    def unsavable(self) -> str:
+        """Why it cannot be saved, in a sentence; empty: it can."""
+        return ""
 
     @property
     def next_change(self) -> int | None:

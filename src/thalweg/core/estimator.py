@@ -3,13 +3,14 @@
 import sys
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from thalweg.core import door
+from thalweg.core.fields import meant
 from thalweg.core.in_use import InUse
 from thalweg.core.labels import Labels, sequence
 from thalweg.core.params import shown
@@ -31,7 +32,7 @@ class Estimator(ABC):
     _use: InUse
 
     @abstractmethod
-    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None, classes: Any = None) -> Self:
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learn rows in order."""
 
     @abstractmethod
@@ -101,7 +102,7 @@ class Estimator(ABC):
             new = sorted(new)  # type: ignore[type-var]
         except TypeError:
             pass
-        fresh.partial_fit(X, y, w, classes=None if fresh._labels.closed else new)
+        fresh.partial_fit(X, y, sample_weight=w, classes=None if fresh._labels.closed else new)
         with self._use.changing:
             self._settle(fresh._labels, fresh._schema, fresh._tables())
         return self
@@ -119,15 +120,18 @@ class Estimator(ABC):
         return float(np.average(right, weights=w))
 
     def set_params(self, **params: Any) -> Self:
-        """Change parameters. The learner starts anew: a parameter never changes under a model that uses it."""
+        """Change parameters; those of a learner inside as ``learner__delta``.
+
+        The learner starts anew: a parameter never changes under a model that uses it. A learner inside is replaced by
+        another one, so that one that you hold stays as it is.
+        """
         if not params:
             return self
-        known = self.get_params()
+        known = self.get_params(deep=False)
         for name in params:
-            if name not in known:
-                raise ValueError(
-                    f"Invalid parameter {shown(name)} for {type(self).__name__}: it has {', '.join(known)}"
-                )
+            if name not in self.get_params():
+                raise ValueError(f"Invalid parameter {shown(name)} for {type(self).__name__}: {meant(name, known)}")
+        params = _with_inner(known, params)
         type(self)(**known | params)  # a bad value must leave this learner as it is
         with self._use.changing:
             self.__init__(**known | params)  # type: ignore[misc]
@@ -147,6 +151,25 @@ class Estimator(ABC):
 
     def __sklearn_is_fitted__(self) -> bool:
         return self._started
+
+
+def _with_inner(known: Mapping[str, Any], params: Mapping[str, Any]) -> dict[str, Any]:
+    """Make new parts for parameters of parts, such as ``learner__delta``."""
+    made = {name: value for name, value in params.items() if "__" not in name}
+    inside: dict[str, dict[str, Any]] = {}
+    for name, value in params.items():
+        part, both, key = name.partition("__")
+        if both:
+            inside.setdefault(part, {})[key] = value
+    for part, chosen in inside.items():
+        before = made.get(part, known[part])
+        made[part] = type(before)(**_with_inner_of(before, chosen))
+    return made
+
+
+def _with_inner_of(part: Any, chosen: Mapping[str, Any]) -> dict[str, Any]:
+    known = part.get_params(deep=False)
+    return {**known, **_with_inner(known, chosen)}
 
 
 def _warn_of_column(y: Any) -> None:

@@ -25,12 +25,13 @@ import re
 import textwrap
 import types
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any, ClassVar, Literal, TypeVar, Union, dataclass_transform, get_args, get_origin
 
 from thalweg.core import params
+from thalweg.core.notebook import card
 
 T = TypeVar("T")
 REQUIRED: Any = inspect.Parameter.empty
@@ -147,11 +148,14 @@ def _as_before(name: str, value: Any) -> None:
 def collect(cls: type) -> dict[str, Field]:
     """Take the declarations out of a class body; give all parameters of the class by name, in order.
 
-    First those that may be given by position, of the bases before those of the class.
+    First those that may be given by position: those of the furthest base first, as type checkers count them.
     """
     inherited: dict[str, Field] = {}
+    eldest: dict[str, Field] = {}
     for base in cls.__mro__[1:]:
-        inherited |= {n: f for n, f in base.__dict__.get("_fields", {}).items() if n not in inherited}
+        theirs = base.__dict__.get("_fields", {})
+        inherited |= {n: f for n, f in theirs.items() if n not in inherited}
+        eldest = {**theirs, **eldest}
     annotations = inspect.get_annotations(cls)
     own: dict[str, Field] = {}
     for name, declared in list(vars(cls).items()):
@@ -161,7 +165,7 @@ def collect(cls: type) -> dict[str, Field]:
             own[said] = replace(made, kept=name)
             delattr(cls, name)
     found = own | {name: f for name, f in inherited.items() if name not in own}
-    first = [n for n in (inherited | own) if not found[n].kw_only]
+    first = [n for n in (eldest | own) if not found[n].kw_only]
     return {name: found[name] for name in (*first, *found)}
 
 
@@ -221,6 +225,39 @@ def constructor(cls: type, fields: Mapping[str, Field]) -> Callable[..., None]:
     return init
 
 
+ELSEWHERE = {
+    "random_state": "seed", "random_seed": "seed", "n_estimators": "size", "n_models": "size", "ensemble_size": "size",
+    "max_features": "subspace", "n_neighbors": "k", "window_size": "window", "max_size": "limit_bytes",
+    "split_confidence": "delta", "confidence": "delta", "tie_threshold": "tau", "split_criterion": "criterion",
+    "leaf_prediction": "leaf", "lambda_value": "rate", "lambda_param": "rate", "base_estimator": "learner",
+    "estimator": "learner", "model": "learner", "estimators": "learners", "models": "learners", "n_threads": "n_jobs",
+    "drift_detector": "drift", "drift_detection_method": "drift", "warning_detector": "warning",
+    "n_components": "p", "batch_size": "chunk", "chunk_size": "chunk",
+}  # fmt: skip
+"""What scikit-learn, river and MOA call parameters that have other names here."""
+WRAPPED = {
+    "class_weight": "Balanced",
+    "threshold": "Threshold",
+    "costs": "CostSensitive",
+    "cost_matrix": "CostSensitive",
+}
+"""What another learner around this one does."""
+
+
+def meant(name: str, known: Iterable[str]) -> str:
+    """Say which parameter was probably meant, and which there are.
+
+    >>> meant("random_state", ["size", "seed"])
+    "did you mean 'seed'? It has size, seed"
+    """
+    known = list(known)
+    near = difflib.get_close_matches(name, known, n=1)
+    close = ELSEWHERE[name] if ELSEWHERE.get(name) in known else near[0] if near else None
+    hint = f"did you mean {close!r}? " if close else ""
+    around = f"put {WRAPPED[name]}(…) around it. " if name in WRAPPED and not hint else ""
+    return f"{hint}{around}It has {', '.join(known) or 'none'}"
+
+
 def fill(obj: Any, fields: Mapping[str, Field], given: Mapping[str, Any]) -> None:
     """Check the parameters that were given, and set all."""
     kind = type(obj).__name__
@@ -232,9 +269,7 @@ def fill(obj: Any, fields: Mapping[str, Field], given: Mapping[str, Any]) -> Non
             warnings.warn(f"{old!r} of {kind} is now called {said}", DeprecationWarning, stacklevel=4)
     for name in today:
         if name not in fields:
-            close = difflib.get_close_matches(name, fields, n=1)
-            hint = f"did you mean {close[0]!r}? " if close else ""
-            raise TypeError(f"{kind} has no parameter {name!r}: {hint}It has {', '.join(fields) or 'none'}")
+            raise TypeError(f"{kind} has no parameter {name!r}: {meant(name, fields)}")
     for name, f in fields.items():
         value = today.get(name, f.default)
         if value is REQUIRED:
@@ -332,15 +367,23 @@ class Parametrised:
         return {p.name: p.default for p in found if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)}
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Give the parameters by name."""
-        return {name: self._param(name) for name in self._defaults()}
+        """Give the parameters by name; deep: also those of parameters that have some, as ``learner__delta``."""
+        own = {name: self._param(name) for name in self._defaults()}
+        inside = [(name, value) for name, value in own.items() if deep and isinstance(value, Parametrised)]
+        return own | {f"{name}__{key}": v for name, value in inside for key, v in value.get_params().items()}
 
     def _param(self, name: str) -> Any:
         return getattr(self, self._fields[name].kept if name in self._fields else name)
 
+    def _repr_html_(self) -> str:
+        defaults = self._defaults()
+        rows = [((name, params.shown(v)), v is not defaults[name] and v != defaults[name])
+                for name, v in self.get_params(deep=False).items()]  # fmt: skip
+        return card(params.shown(self, 200), ["parameter", "value"], rows, open=any(marked for _, marked in rows))
+
     def __repr__(self) -> str:
         defaults = self._defaults()
-        changed = {k: v for k, v in self.get_params().items() if v is not defaults[k] and v != defaults[k]}
+        changed = {k: v for k, v in self.get_params(deep=False).items() if v is not defaults[k] and v != defaults[k]}
         first = {name for name, f in self._fields.items() if not f.kw_only and f.default is REQUIRED}
         parts = [repr(v) if name in first else f"{name}={v!r}" for name, v in changed.items()]
         return f"{type(self).__name__}({', '.join(parts)})"

@@ -1,10 +1,12 @@
 """A learner inside a learner: all that one learner may know of another that works for it, and do with it.
 
-The outer learner passes the door, knows the labels and counts the classes. The inner one gets rows and codes, never a
-label, and is told with every call how many classes there are: see ``Classifier._play`` for what both sides promise.
+The outer learner passes the door, knows the labels and counts the classes. The inner one gets rows and codes, and is
+told with every call how many classes there are: see ``Classifier._play`` for what both sides promise. A learner that
+takes any other inside lends it the labels too, for those whose parameters speak of labels.
 Nothing but this file reaches behind the public verbs of another learner.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any, Generic, Self, TypeVar
 
@@ -55,8 +57,12 @@ class Inner(Generic[L]):
         """Start with the schema; later, make room for what it has more than before. May refuse it in a sentence."""
         self.learner._meet(schema)
 
-    def play(self, X: Rows, y: Ints, w: Floats, events: Ints, out: Floats, known: int) -> None:
-        """Carry out events, as ``Classifier._play`` says."""
+    def play(
+        self, X: Rows, y: Ints, w: Floats, events: Ints, out: Floats, known: int, labels: Labels | None = None
+    ) -> None:
+        """Carry out events, as ``Classifier._play`` says. labels: what the codes stand for, see ``lend``."""
+        if labels is not None:
+            self.learner._labels = labels
         self.learner._play(X, y, w, events, out, known)  # sparse only where it takes them
 
     def tables(self, part: str) -> State:
@@ -101,6 +107,51 @@ def refuse(learner: Classifier, X: Any, y: Any, learned: Ints) -> None:
 def codes_of(learner: Classifier, y: Any) -> Ints:
     """Give the codes of labels, that is the columns of their probabilities; of new ones they follow on."""
     return learner._labels.read(y)[0]
+
+
+class PassesOnDrifts(ABC):
+    """A learner around another one, which tells of the drifts that the other one found."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def _telling(self) -> Classifier:
+        """Give the learner inside; before the first row one that has seen nothing."""
+
+    @property
+    def finds_drifts(self) -> bool:
+        """Does the learner inside look for drifts, and tell of those it found?"""
+        return finds_drifts(self._telling())
+
+    @property
+    def n_drifts(self) -> int:
+        """How often the learner inside has changed because of a drift, where it counts that."""
+        return int(getattr(self._telling(), "n_drifts", 0))
+
+    @property
+    def rows_learned(self) -> int:
+        """Rows that the learner inside has learned so far, where it counts them."""
+        return int(getattr(self._telling(), "rows_learned", 0))
+
+    @property
+    def replacements(self) -> list[tuple[int, int]]:
+        """When members were replaced: (rows learned by then, member), in order; the latest of each member."""
+        return list(getattr(self._telling(), "replacements", ()))
+
+
+def finds_drifts(learner: Classifier) -> bool:
+    """Does a learner look for drifts, and tell of those it found? It says so, or has what tells of them.
+
+    A learner tells by ``n_drifts`` (how often it has changed because of a drift), ``replacements`` (rows learned by
+    then, member) with ``rows_learned``, or ``drifts`` (rows learned by then).
+
+    >>> from thalweg import HoeffdingAdaptiveTree, NaiveBayes, OnlineBagging
+    >>> [finds_drifts(learner) for learner in (HoeffdingAdaptiveTree(), NaiveBayes(), OnlineBagging())]
+    [True, False, False]
+    """
+    says = getattr(learner, "finds_drifts", None)
+    tells = any(hasattr(learner, name) for name in ("drifts", "n_drifts", "replacements"))
+    return tells if says is None else bool(says)
 
 
 def check_inner(name: str, learner: Any) -> None:

@@ -47,19 +47,23 @@ class Interrupts:
 
     @contextmanager
     def at_once(self) -> Iterator[None]:
-        """Hold nothing back while nothing is done that must be finished, such as compiling."""
+        """Hold nothing back while nothing is done that must be finished, such as compiling.
+
+        What is raised inside a callback of LLVM Python ignores: it is raised again at the end.
+        """
         self.raise_if_asked()
         self._patient = False
         try:
             yield
         finally:
             self._patient = True
+        self.raise_if_asked()
 
     def _hear(self, number: int, _frame: FrameType | None) -> None:
         kind = Terminated if number == signal.SIGTERM else KeyboardInterrupt
-        if self.asked is not None or not self._patient:
+        again, self.asked = self.asked is not None, kind
+        if again or not self._patient:
             raise kind
-        self.asked = kind
 
 
 def terminate(_number: int, _frame: FrameType | None) -> None:

@@ -16,7 +16,7 @@ def make_detector(argument: str, value: Any) -> Detector | None:
     if value is None or (isinstance(value, str) and value == "none"):
         return None
     if isinstance(value, Detector):
-        return type(value)(**value.get_params())
+        return type(value)(**value.get_params(deep=False))
     if not isinstance(value, str):
         raise TypeError(f"{argument} must be a detector or its name, got {shown(value)}")
     made: Detector = make_part(argument, value, DETECTORS, "adwin or adwin(delta=0.01)")

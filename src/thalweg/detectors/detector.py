@@ -150,7 +150,7 @@ class Detector(Parametrised, ABC):
 
     def copy(self) -> Self:
         """Make a detector with the same parameters and the same knowledge that goes its own way."""
-        twin = type(self)(**self.get_params())
+        twin = type(self)(**self.get_params(deep=False))
         twin.restore(self.state())
         return twin
 

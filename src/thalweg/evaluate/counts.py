@@ -1,4 +1,7 @@
-"""The metrics: each is a function of what was counted, or of the rows in the window. The registry gives them names."""
+"""The metrics: each is a function of what was counted, of the rows in the window, or of all scores.
+
+The registry gives them names.
+"""
 
 import math
 from typing import NamedTuple, final
@@ -6,10 +9,15 @@ from typing import NamedTuple, final
 import numpy as np
 from numpy.typing import NDArray
 
-from thalweg.evaluate.metrics_jit import SCORES, TALLIES, outranks, tally
+from thalweg.evaluate.metrics_jit import S_RIGHT, S_SQUARES, S_SURE, S_WEIGHT, SCORES, TALLIES, outranks, tally
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+
+ALERTS = 0.01
+"""The share of the rows that somebody could look into, for ``recall_at_budget``."""
+BUDGETS = (0.001, 0.005, ALERTS, 0.02, 0.05, 0.1, 0.2)
+"""Shares of the rows that somebody could look into, for a table of what that would find."""
 
 
 @final
@@ -47,6 +55,8 @@ class Counts(NamedTuple):
     """Sum of ln(recall) over the classes with a recall above 0."""
     missed: float
     """Does a class occur whose recall is 0? 1 or 0."""
+    precisions: float
+    """Sum of the precisions of the classes that are predicted."""
 
     @property
     def confusion(self) -> Floats:
@@ -80,6 +90,54 @@ class Window(NamedTuple):
     def scores(self) -> Floats:
         """The probability of each class (column) in each row."""
         return self.ring[:, SCORES:]
+
+
+@final
+class Scores(NamedTuple):
+    """The probabilities of all rows, however many, as histograms of fixed size; a metric may be a function of them."""
+
+    ranks: Floats
+    """Weight by class c, by whether a row is of another class (0) or of c (1), and by the bin of its score for c."""
+    sure: Floats
+    """By steps of the highest probability of a row, as ``metrics_jit`` has it."""
+
+    @property
+    def weights(self) -> Floats:
+        """The weight of each class."""
+        weights: Floats = self.ranks[:, 1].sum(axis=1)
+        return weights
+
+    def rarest(self) -> tuple[Floats, Floats]:
+        """Give the weight of the rarest class that occurs, and of all others, by its score, the highest first."""
+        weights = self.weights
+        if np.count_nonzero(weights) < 2:
+            raise ZeroDivisionError
+        others, own = self.ranks[int(np.argmin(np.where(weights > 0.0, weights, math.inf))), :, ::-1]
+        return own, others
+
+    def calibration(self) -> list[tuple[float, float, float]]:
+        """Give mean highest probability, share that was right, and weight, for each step with rows."""
+        rows = self.sure[self.sure[:, S_WEIGHT] > 0.0]
+        weight = rows[:, S_WEIGHT]
+        columns = rows[:, S_SURE] / weight, rows[:, S_RIGHT] / weight, weight
+        return [(float(p), float(right), float(w)) for p, right, w in zip(*columns, strict=True)]
+
+    def alerts(self) -> list[tuple[float, float, float]]:
+        """Give for shares of the rows, those with the highest score for the rarest class, recall and precision."""
+        own, others = self.rarest()
+        found, alerts = np.insert(np.cumsum(own), 0, 0.0), np.insert(np.cumsum(own + others), 0, 0.0)
+        budgets = np.array(BUDGETS) * alerts[-1]
+        hits = np.interp(budgets, alerts, found)
+        columns = BUDGETS, hits / found[-1], hits / budgets
+        return [(share, float(recall), float(precision)) for share, recall, precision in zip(*columns, strict=True)]
+
+
+def gather_scores(ranks: Floats, sure: Floats, weights: Floats) -> Scores:
+    """Put the rows that had a score of 0, which nobody counted, into the lowest bin; weights: of all classes."""
+    ranks = ranks.copy()
+    expected = np.stack([weights.sum() - weights, weights], axis=1)
+    ranks[:, :, 0] += np.maximum(expected - ranks.sum(axis=2), 0.0)
+    return Scores(ranks, sure)
 
 
 def count(table: Floats, sums: Floats) -> Counts:
@@ -131,6 +189,11 @@ def balanced_accuracy(counts: Counts) -> float:
     return counts.recalls / counts.present
 
 
+def precision_macro(counts: Counts) -> float:
+    """Precision of each class, averaged over the classes that occur or are predicted; 0 for one never predicted."""
+    return counts.precisions / counts.named
+
+
 def log_loss(counts: Counts) -> float:
     """Mean of -ln(probability given to the true class)."""
     return counts.loss / counts.weight
@@ -150,12 +213,56 @@ def auc(window: Window) -> float:
         return math.nan
     wins = np.zeros((known, known))
     below, equal = np.zeros(known), np.zeros(known)
-    for c in np.flatnonzero(present).tolist() if known > 2 else (1,):
-        scores = all_scores[:, c].copy()
-        outranks(np.argsort(scores, kind="stable"), scores, y, w, c, below, equal, wins[c])
+    classes = np.flatnonzero(present) if known > 2 else np.array([1])
+    columns = np.ascontiguousarray(all_scores[:, classes].T)
+    # among equal scores the order decides how weights that are no whole numbers are rounded when they are added up
+    orders = np.argsort(columns, axis=1, kind="quicksort" if (w == np.rint(w)).all() else "stable")
+    for c, scores, order in zip(classes.tolist(), columns, orders, strict=True):
+        outranks(order, scores, y, w, c, below, equal, wins[c])
     if known == 2:
         return float(wins[1, 0] / (present[0] * present[1]))
     i, j = np.triu_indices(known, 1)
     both = present[i] * present[j]
     i, j, both = i[both > 0.0], j[both > 0.0], both[both > 0.0]
     return float(np.mean((wins[i, j] + wins[j, i]) / (2.0 * both)))
+
+
+def brier(scores: Scores) -> float:
+    """Half the mean squared distance between the probabilities and the truth: 0 is perfect, 1 the worst.
+
+    With two classes it is the mean squared error of the probability of either class; with more it is half of what
+    Brier (1950) wrote down.
+    """
+    sure = scores.sure
+    return float(0.5 * sure[:, S_SQUARES].sum() / sure[:, S_WEIGHT].sum())
+
+
+def calibration_error(scores: Scores) -> float:
+    """How far the probability of what is predicted is from the share that was right, in 15 steps (Guo et al. 2017)."""
+    sure = scores.sure
+    return float(np.abs(sure[:, S_SURE] - sure[:, S_RIGHT]).sum() / sure[:, S_WEIGHT].sum())
+
+
+def auc_all(scores: Scores) -> float:
+    """Area under the ROC curve of each class against all others, averaged over the classes that occur."""
+    others, own = scores.ranks[scores.weights > 0.0].swapaxes(0, 1)
+    both = others.sum(axis=1) * own.sum(axis=1)
+    if not both.all() or not len(both):
+        return math.nan
+    below = np.cumsum(others, axis=1) - 0.5 * others
+    return float(np.mean((own * below).sum(axis=1) / both))
+
+
+def pr_auc(scores: Scores) -> float:
+    """Average precision of the rarest class that occurs: precision at each threshold, by the recall gained there."""
+    own, others = scores.rarest()
+    found, alerts = np.cumsum(own), np.cumsum(own + others)
+    precision = np.divide(found, alerts, out=np.zeros_like(found), where=alerts > 0.0)
+    return float((precision * own).sum() / found[-1])
+
+
+def recall_at_budget(scores: Scores) -> float:
+    """Share of the rarest class that occurs found among the 1 % of the rows with the highest score for it."""
+    own, others = scores.rarest()
+    found, alerts = np.cumsum(own), np.cumsum(own + others)
+    return float(np.interp(ALERTS * alerts[-1], np.insert(alerts, 0, 0.0), np.insert(found, 0, 0.0)) / found[-1])

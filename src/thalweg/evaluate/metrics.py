@@ -13,8 +13,22 @@ from numpy.typing import NDArray
 from thalweg.core import door, params
 from thalweg.core.declared import check
 from thalweg.core.protocols import State
-from thalweg.evaluate.counts import Window, count
-from thalweg.evaluate.metrics_jit import OFF, SCORES, Scored, first_bad, gather, update
+from thalweg.evaluate.counts import Scores, Window, count, gather_scores
+from thalweg.evaluate.metrics_jit import (
+    E_SURE,
+    MISTAKE,
+    MISTAKES,
+    OFF,
+    S_WEIGHT,
+    SCORES,
+    STEPS,
+    SURE,
+    Scored,
+    first_bad,
+    gather,
+    update,
+)
+from thalweg.jit.score_bins import BINS
 from thalweg.registry import METRICS
 
 Floats = NDArray[np.float64]
@@ -22,6 +36,8 @@ Ints = NDArray[np.int64]
 
 _MOST = 10_000_000  # rows in a window
 _MOST_CLASSES = 100_000
+_TABLES = ("confusion", "counts", "sums", "ring", "marks")
+_SCORE_TABLES = ("ranks", "sure", "mistakes")  # what states of earlier versions do not have
 
 
 @final
@@ -42,7 +58,10 @@ class Metrics:
     (0.8, 1.0)
     """
 
-    __slots__ = ("_confusion", "_counts", "_functions", "_marks", "_ring", "_sums", "compat", "window")
+    __slots__ = (
+        "_confusion", "_counts", "_functions", "_marks", "_mistakes", "_ranks", "_ring", "_sums", "_sure", "compat",
+        "window",
+    )  # fmt: skip
 
     def __init__(self, *, window: int = 1000, compat: Literal["moa"] | None = None) -> None:
         params.whole("window", window, least=1)
@@ -52,7 +71,7 @@ class Metrics:
             params.choice("compat", compat, ("moa",))
         self.window = int(window)
         self.compat = compat
-        self._functions: dict[str, tuple[Callable[[Any], float], bool]] = {}
+        self._functions: dict[str, tuple[Callable[[Any], float], str]] = {}
         self.reset()
 
     def reset(self) -> None:
@@ -62,6 +81,9 @@ class Metrics:
         self._sums = np.zeros(4)
         self._ring = np.zeros((self.window, SCORES))
         self._marks = np.array([0, -1, 0, 0])
+        self._ranks = np.zeros((0, 2, BINS))
+        self._sure = np.zeros((STEPS, SURE))
+        self._mistakes = np.zeros((MISTAKES, MISTAKE))
 
     # -- rows in ------------------------------------------------------------------------------------------------------
 
@@ -94,8 +116,8 @@ class Metrics:
             )
         self._widen(max(int(codes.max()) + 1, scores.shape[1]))
         update(
-            self._confusion, self._counts, self._sums, self._ring, self._marks,
-            codes, scores, w, self.compat == "moa",
+            self._confusion, self._counts, self._sums, self._ring, self._marks, self._ranks, self._sure,
+            self._mistakes, codes, scores, w, self.compat == "moa",
         )  # fmt: skip
 
     def _widen(self, classes: int) -> None:
@@ -104,6 +126,7 @@ class Metrics:
             self._confusion = np.pad(self._confusion, ((0, more), (0, more)))
             self._counts = np.pad(self._counts, (0, more))
             self._ring = np.pad(self._ring, ((0, 0), (0, more)))
+            self._ranks = np.pad(self._ranks, ((0, more), (0, 0), (0, 0)))
 
     # -- numbers out --------------------------------------------------------------------------------------------------
 
@@ -118,38 +141,88 @@ class Metrics:
         return self._confusion[:, 1:].copy()
 
     @property
+    def support(self) -> Floats:
+        """Weight of the rows of each class, those without a prediction among them."""
+        return self._counts.copy()
+
+    @property
+    def baselines(self) -> dict[str, float]:
+        """Share that two simple rules would have got right: the majority class so far, and the previous label."""
+        weight, _, no_change, majority = self._sums.tolist()
+        shares = (majority / weight, no_change / weight) if weight > 0.0 else (math.nan, math.nan)
+        return dict(zip(("majority", "no_change"), shares, strict=True))
+
+    @property
     def unpredicted(self) -> float:
         """Share of the rows without a prediction; NaN before the first row."""
         return float(self._confusion[:, 0].sum() / self._sums[0]) if self._sums[0] > 0.0 else float("nan")
+
+    @property
+    def mistakes(self) -> list[tuple[int, int, int, float]]:
+        """Wrong predictions with the highest probability, up to 20: number of the row, class, prediction, probability.
+
+        Of equal ones the latest are kept, and stand first.
+        """
+        sure = self._mistakes[self._mistakes[:, E_SURE] > 0.0]
+        found = [(int(row), int(true), int(guess), p) for p, row, true, guess in sure.tolist()]
+        return sorted(found, key=lambda mistake: (-mistake[3], -mistake[0]))
+
+    @property
+    def calibration(self) -> list[tuple[float, float, float]]:
+        """Mean highest probability, share that was right, and weight of the rows, in up to 15 steps of the former.
+
+        Empty where not all rows were counted, because an earlier version scored some.
+        """
+        scores = self._scores()
+        return [] if scores is None else scores.calibration()
+
+    @property
+    def alerts(self) -> list[tuple[float, float, float]]:
+        """What alerts about the rarest class would find: share of the rows with an alert, recall, precision."""
+        scores = self._scores()
+        return [] if scores is None or np.count_nonzero(scores.weights) < 2 else scores.alerts()
 
     def cumulative(self, names: Iterable[str] | None = None) -> dict[str, float]:
         """Give metrics over all rows. names: which; None: all but those, such as ``auc``, that need a window."""
         if names is None:
             names = (name for name, entry in METRICS.items() if not entry.windowed)
-        return self._measure(names, self._confusion, self._sums)
+        return self._measure(names, self._confusion, self._sums, self._scores)
 
     def windowed(self, names: Iterable[str] | None = None) -> dict[str, float]:
-        """Give metrics over the window; names: which; None: all."""
+        """Give metrics over the window; names: which; None: all but those, such as ``pr_auc``, that need all rows."""
+        if names is None:
+            names = (name for name, entry in METRICS.items() if not entry.overall)
         confusion, sums = np.zeros_like(self._confusion), np.zeros(4)
         gather(self._ring, int(self._marks[0]), confusion, sums)
-        return self._measure(METRICS if names is None else names, confusion, sums)
+        return self._measure(names, confusion, sums)
 
     def auc(self) -> float:
         """Give the area under the ROC curve over the window; see ``counts.auc``."""
         return self.windowed(["auc"])["auc"]
 
-    def _measure(self, names: Iterable[str], confusion: Floats, sums: Floats) -> dict[str, float]:
+    def _scores(self) -> Scores | None:
+        """Give the scores of all rows; None where not all were counted, because an earlier version scored some."""
+        if not math.isclose(self._sure[:, S_WEIGHT].sum(), self._sums[0], rel_tol=1e-9):
+            return None
+        return gather_scores(self._ranks, self._sure, self._counts)
+
+    def _measure(
+        self, names: Iterable[str], confusion: Floats, sums: Floats, overall: Callable[[], Scores | None] | None = None
+    ) -> dict[str, float]:
         if sums[0] <= 0.0:
             return dict.fromkeys(names, math.nan)
         counts = count(confusion, sums)
         window = Window(self._ring[: min(int(self._marks[0]), self.window)])
+        seen: dict[str, Any] = {"counts": counts, "window": window}
         values = {}
         for name in names:
             if name not in self._functions:
-                self._functions[name] = METRICS[name].cls, METRICS[name].windowed
-            metric, windowed = self._functions[name]
+                self._functions[name] = METRICS[name].cls, METRICS[name].looks_at
+            metric, looks_at = self._functions[name]
+            if looks_at not in seen:
+                seen[looks_at] = None if overall is None else overall()
             try:
-                values[name] = float(metric(window if windowed else counts))
+                values[name] = math.nan if seen[looks_at] is None else float(metric(seen[looks_at]))
             except ZeroDivisionError:
                 values[name] = math.nan
             except Exception as error:
@@ -161,16 +234,17 @@ class Metrics:
 
     def state(self) -> State:
         """Copy out all counts and the window."""
-        return {name: getattr(self, f"_{name}").copy() for name in ("confusion", "counts", "sums", "ring", "marks")}
+        return {name: getattr(self, f"_{name}").copy() for name in (*_TABLES, *_SCORE_TABLES)}
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
         """Continue from what ``state`` of metrics with the same window gave."""
         if not isinstance(state, Mapping):
             raise TypeError(f"state must be what Metrics.state() gave, got {params.shown(state)}")
         try:
-            tables = {
-                name: np.array(state[name], order="C") for name in ("confusion", "counts", "sums", "ring", "marks")
-            }
+            tables = {name: np.array(state[name], order="C") for name in _TABLES}
+            known = tables["counts"].size
+            for name, shape in _shapes(known).items():
+                tables[name] = np.array(state[name], order="C") if name in state else np.zeros(shape)
         except KeyError as error:
             raise ValueError(f"state must be what Metrics.state() gave: it lacks {error}") from None
         if tables["ring"].ndim and len(tables["ring"]) != self.window:
@@ -181,6 +255,11 @@ class Metrics:
             raise ValueError(f"state must be what Metrics.state() gave: {error}") from None
         for name, table in tables.items():
             setattr(self, f"_{name}", table)
+
+
+def _shapes(classes: int) -> dict[str, tuple[int, ...]]:
+    """Give the shapes of the tables that states of earlier versions do not have."""
+    return {"ranks": (classes, 2, BINS), "sure": (STEPS, SURE), "mistakes": (MISTAKES, MISTAKE)}
 
 
 def _codes(y: Any) -> Ints:

@@ -1,6 +1,9 @@
 """Counting predictions and turning the counts into metrics.
 
 C classes are known so far. A row is written down when it is scored; nothing is ever taken back.
+
+Scores are counted in the B bins of ``jit.score_bins``, which are finer towards 0 and 1; scores in one bin count as
+equal.
 """
 
 import math
@@ -11,6 +14,7 @@ from numpy.typing import NDArray
 
 from thalweg.core.declared import EXACT, span, table
 from thalweg.jit.compile import compiled
+from thalweg.jit.score_bins import BINS, bin_of
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -19,6 +23,12 @@ LEAST = 1e-15  # the smallest probability the log-loss believes
 SLACK = -1e-9  # how far below 0 rounding may push a probability
 OFF = 1e-6  # how far from 1 rounding may push a sum of probabilities
 SCORES = 6  # where the scores start in a row of the ring
+T_RIGHT, T_CHANCE, T_F1, T_NAMED, T_RECALLS, T_PRESENT, T_LOG_RECALLS, T_MISSED, T_PRECISIONS = range(9)
+TALLIES = 9  # what is tallied
+STEPS = 15  # of the highest probability, as in Guo et al. (2017)
+S_WEIGHT, S_SURE, S_RIGHT, S_SQUARES, SURE = range(5)  # columns of sure
+MISTAKES = 20  # so many are kept
+E_SURE, E_ROW, E_TRUE, E_GUESS, MISTAKE = range(5)  # columns of mistakes
 
 
 class Scored(NamedTuple):
@@ -55,9 +65,27 @@ class Scored(NamedTuple):
         ),
     ]
     """4: rows scored; class of the last one (-1 none); the majority class; rows given."""
-
-
-T_RIGHT, T_CHANCE, T_F1, T_NAMED, T_RECALLS, T_PRESENT, T_LOG_RECALLS, T_MISSED, TALLIES = range(9)  # what is tallied
+    ranks: Annotated[Floats, table("C", 2, BINS, least=0)]
+    """C × 2 × B: weight by class c, by whether a row is of another class (0) or of c (1), and by the bin of its score
+    for c; rows whose score is 0 are left out."""
+    sure: Annotated[Floats, table(STEPS, SURE, least=0)]
+    """15 × 4: by the highest probability of a row, in 15 equal steps: weight; weighted sum of that probability;
+    weight of what was right; weighted sum of Brier's squares."""
+    mistakes: Annotated[
+        Floats,
+        table(
+            MISTAKES,
+            MISTAKE,
+            cells={
+                E_SURE: span(0, 1),
+                E_ROW: span(0, EXACT, whole=True),
+                E_TRUE: span(0, "max(C, 1) - 1", whole=True),
+                E_GUESS: span(0, "max(C, 1) - 1", whole=True),
+            },
+        ),
+    ]
+    """20 × 4, the wrong predictions with the highest probability, of equal ones the latest: that probability (0: not
+    used yet), number of the row, class, prediction."""
 
 
 @compiled
@@ -79,15 +107,32 @@ def first_bad(proba: Floats) -> int:
 
 
 @compiled
+def note_mistake(mistakes: Floats, top: float, row: int, true: int, guess: int) -> float:
+    """Write a mistake in place of the one with the lowest probability, of equals the oldest; give the lowest now."""
+    worst = 0
+    for k in range(1, len(mistakes)):
+        if mistakes[k, E_SURE] < mistakes[worst, E_SURE] or (
+            mistakes[k, E_SURE] == mistakes[worst, E_SURE] and mistakes[k, E_ROW] < mistakes[worst, E_ROW]
+        ):
+            worst = k
+    mistakes[worst, E_SURE] = top
+    mistakes[worst, E_ROW] = row
+    mistakes[worst, E_TRUE] = true
+    mistakes[worst, E_GUESS] = guess
+    return float(mistakes[:, E_SURE].min())
+
+
+@compiled
 def update(
-    confusion: Floats, counts: Floats, sums: Floats, ring: Floats, marks: Ints,
-    y: Ints, proba: Floats, w: Floats, moa: bool,
+    confusion: Floats, counts: Floats, sums: Floats, ring: Floats, marks: Ints, ranks: Floats, sure: Floats,
+    mistakes: Floats, y: Ints, proba: Floats, w: Floats, moa: bool,
 ) -> None:  # fmt: skip
     """Write down rows in order: what was predicted, how sure, and what the two simple rules would have said."""
     n, k = proba.shape
     size, width = ring.shape
     kept, last, major = marks[0], marks[1], marks[2]
     at = kept % size
+    surest = mistakes[:, E_SURE].min()
     for i in range(n):
         weight = w[i]
         if weight == 0.0:
@@ -104,13 +149,28 @@ def update(
                 guess = c
         if total == 0.0:
             total = 1.0
+        squares = 1.0
         for c in range(k):
-            ring[at, SCORES + c] = min(max(proba[i, c], 0.0), 1.0) / total
+            p = min(max(proba[i, c], 0.0), 1.0) / total
+            ring[at, SCORES + c] = p
+            if p > 0.0:
+                squares += p * p
+                ranks[c, 1 if c == true else 0, bin_of(p)] += weight
         for c in range(SCORES + k, width):
             ring[at, c] = 0.0
         if moa and guess < 0:
             guess = 0
-        loss = -math.log(max(min(ring[at, SCORES + true], 1.0), LEAST))
+        given = min(ring[at, SCORES + true], 1.0)
+        loss = -math.log(max(given, LEAST))
+        top /= total
+        step = min(int(top * STEPS), STEPS - 1)
+        sure[step, S_WEIGHT] += weight
+        sure[step, S_SURE] += weight * top
+        sure[step, S_SQUARES] += weight * (squares - 2.0 * given)
+        if guess == true:
+            sure[step, S_RIGHT] += weight
+        elif top >= surest and top > 0.0:
+            surest = note_mistake(mistakes, top, marks[3] + i, true, guess)
 
         # Both rules speak before they see y. MOA counts first, and takes class 0 for the label before the first.
         if moa:
@@ -159,7 +219,7 @@ def tally(confusion: Floats, sums: Floats, out: Floats) -> None:
     """Add up, class by class, what the metrics need: the fields of ``counts.Counts`` from ``right`` on."""
     total = sums[0]
     n = len(confusion)
-    right, chance, recalls, logs, f1 = 0.0, 0.0, 0.0, 0.0, 0.0
+    right, chance, recalls, precisions, logs, f1 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     present, named = 0, 0
     missed = False
     for c in range(n):
@@ -178,6 +238,8 @@ def tally(confusion: Floats, sums: Floats, out: Floats) -> None:
                 logs += math.log(hit / row)
             else:
                 missed = True
+        if column > 0.0:
+            precisions += hit / column
         if row + column > 0.0:
             named += 1
             f1 += 2.0 * hit / (row + column)
@@ -189,6 +251,7 @@ def tally(confusion: Floats, sums: Floats, out: Floats) -> None:
     out[T_PRESENT] = present
     out[T_LOG_RECALLS] = logs
     out[T_MISSED] = 1.0 if missed else 0.0
+    out[T_PRECISIONS] = precisions
 
 
 @compiled

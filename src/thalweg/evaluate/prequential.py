@@ -17,7 +17,9 @@ from thalweg.core.params import shown
 from thalweg.core.protocols import State, Stateful, Stream
 from thalweg.evaluate.result import Result
 from thalweg.evaluate.run import Run
+from thalweg.learners.adapted.any_model import as_learner
 from thalweg.registry import METRICS
+from thalweg.registry.typed import make_learner
 
 NAP = 0.01  # seconds to wait for a stream that has nothing yet
 
@@ -40,7 +42,7 @@ class Progress:
 
 def prequential(
     stream: Stream,
-    learner: Classifier,
+    learner: Any,
     *,
     limit: int | None = None,
     every: int = 1000,
@@ -56,6 +58,8 @@ def prequential(
     name: str | None = None,
     stream_name: str | None = None,
     compat: Literal["moa"] | None = None,
+    keep: bool = False,
+    baselines: Iterable[str | Classifier] = (),
 ) -> Result:
     """Run a learner through a stream: each row is predicted, scored and then learned.
 
@@ -68,7 +72,8 @@ def prequential(
     stream : Stream
         Read from where it is.
     learner : Classifier
-        Goes on from what it knows, and has learned the rows afterwards.
+        Goes on from what it knows, and has learned the rows afterwards. Or a classifier of scikit-learn (with
+        ``partial_fit``) or river: a copy of it that has seen nothing takes part, slowly; see ``thalweg.compat``.
     limit : int | None
         Stop after so many rows; a stream that never ends (``stream.endless``) needs it, or seconds.
     every : int
@@ -99,6 +104,12 @@ def prequential(
         What to call the learner and the stream in tables and pictures.
     compat : Literal["moa"] | None
         "moa", see ``Metrics``.
+    keep : bool
+        Keep label, prediction and probabilities of every row (``Result.predictions``): 8 bytes a row for each class and
+        one more. Not with resume, since a checkpoint does not have them.
+    baselines : Iterable[str | Classifier]
+        Learners, or their names, that play the same rows, to compare with: ``Result.others``. Their time does not count
+        as the learner's. The majority class and the previous label are compared with always, at no cost.
 
     Examples
     --------
@@ -107,7 +118,8 @@ def prequential(
     >>> result.rows, result.stopped
     (2000, 'limit')
     """
-    _check(stream, learner, delay)
+    _check(stream, delay)
+    learner = as_learner(learner)
     for what, value, least in (
         ("limit", limit, 0), ("every", every, 1), ("window", window, 1), ("chunk", chunk, 1),
     ):  # fmt: skip
@@ -117,11 +129,14 @@ def prequential(
         params.number("seconds", seconds, above=0.0)
     often = read_often(checkpoint_every)
     params.flag("resume", resume)
+    params.flag("keep", keep)
+    if keep and resume:
+        raise ValueError("keep=True needs all rows of a run, resume=True must not be given with it")
     if limit is None and seconds is None and getattr(stream, "endless", False):
         raise ValueError(
             f"limit or seconds must be given for a stream that never ends, got neither for {shown(stream)}"
         )
-    _check_checkpoint(checkpoint, stream, resume)
+    _check_checkpoint(checkpoint, stream, learner, resume)
     if metrics is not None and not isinstance(metrics, Iterable):
         raise TypeError(f"metrics must be names of metrics, got {shown(metrics)}")
     chosen = None if metrics is None else (metrics,) if isinstance(metrics, str) else tuple(metrics)
@@ -136,6 +151,7 @@ def prequential(
     run = Run(
         stream, learner, every=int(every), window=int(window), metrics=chosen,
         delay=delay if isinstance(delay, str) else int(delay), compat=compat, name=name, stream_name=stream_name,
+        keep=keep, beside=_beside(baselines, learner),
     )  # fmt: skip
     if resume and checkpoint is not None:
         run.load(checkpoint)
@@ -230,6 +246,21 @@ class _Drive:
             self.on_progress(Progress(stage, run.rows, total, run.seconds, accuracy, run.learner.state_bytes))
 
 
+def _beside(baselines: Any, learner: Classifier) -> dict[str, Classifier]:
+    """Make the learners to compare with."""
+    if isinstance(baselines, (str, Classifier)):
+        baselines = (baselines,)
+    found: dict[str, Classifier] = {}
+    for each in baselines:
+        if not isinstance(each, (str, Classifier)) or each is learner:
+            raise TypeError(f"baselines must hold names of learners, or other learners, got {shown(each)}")
+        title = each if isinstance(each, str) else type(each).__name__
+        if title in found:
+            raise ValueError(f"baselines must hold each learner once, got {title} twice")
+        found[title] = make_learner(each) if isinstance(each, str) else each
+    return found
+
+
 def read_often(text: Any, name: str = "checkpoint_every") -> tuple[float, float]:
     """Read how often to write checkpoints: give rows and seconds, one of them infinite.
 
@@ -249,11 +280,9 @@ def read_often(text: Any, name: str = "checkpoint_every") -> tuple[float, float]
     return int(text), math.inf
 
 
-def _check(stream: Any, learner: Any, delay: Any) -> None:
+def _check(stream: Any, delay: Any) -> None:
     if isinstance(stream, type) or not callable(getattr(stream, "read", None)) or not hasattr(stream, "schema"):
         raise TypeError(f"stream must be a Stream, with read and schema, got {shown(stream)}")
-    if not isinstance(learner, Classifier):
-        raise TypeError(f"learner must be a Classifier, got {shown(learner)}")
     if isinstance(delay, str):
         if delay != "time":
             raise ValueError(f"delay must be a number of rows or 'time', got {shown(delay)}")
@@ -261,7 +290,7 @@ def _check(stream: Any, learner: Any, delay: Any) -> None:
         params.whole("delay", delay, least=0)
 
 
-def _check_checkpoint(path: str | os.PathLike[str] | None, stream: Any, resume: bool) -> None:
+def _check_checkpoint(path: str | os.PathLike[str] | None, stream: Any, learner: Classifier, resume: bool) -> None:
     """Refuse now what would only fail when the first checkpoint is written."""
     if path is None:
         if resume:
@@ -274,6 +303,8 @@ def _check_checkpoint(path: str | os.PathLike[str] | None, stream: Any, resume: 
         raise FileNotFoundError(f"checkpoint must be in a folder that exists, got {os.fspath(path)}")
     if not isinstance(stream, Stateful):
         raise TypeError(f"stream must have state and restore for a checkpoint, got {shown(stream)}")
+    if learner.unsavable:
+        raise TypeError(learner.unsavable)
 
 
 def _total(stream: Any, limit: int | None) -> int | None:

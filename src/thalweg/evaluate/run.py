@@ -2,7 +2,7 @@
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Annotated, Any, Literal, NamedTuple, final
 
@@ -14,15 +14,17 @@ from thalweg.core import door
 from thalweg.core.chunk import Chunk
 from thalweg.core.classifier import Classifier
 from thalweg.core.declared import EXACT, check, span, table
-from thalweg.core.inside import rehearse
+from thalweg.core.inside import finds_drifts, rehearse
 from thalweg.core.labels import Labels
 from thalweg.core.params import shown
 from thalweg.core.protocols import State, Stream
 from thalweg.core.schema import Feature, Schema
 from thalweg.core.tables import prefixed, under
+from thalweg.evaluate.importances import Watched
 from thalweg.evaluate.metrics import Metrics
 from thalweg.evaluate.origin import about, name_of, stream_params
 from thalweg.evaluate.pending import Pending
+from thalweg.evaluate.predictions import Predictions
 from thalweg.evaluate.result import WHOLE, Result, column, plain
 from thalweg.keeping.arrays_file import read_arrays, write_arrays
 from thalweg.registry import METRICS
@@ -48,6 +50,14 @@ class Kept(NamedTuple):
         Floats, table("reports", "columns", loose=True, cells={0: _COUNT, range(1 - len(WHOLE), 0): _COUNT})
     ]
     """A row for each report; the first column and the last two are the whole numbers."""
+    changes: Annotated[Ints, table("changed", 2, least=0, most=EXACT, optional=True)]
+    """Rows, and changes that the learner had counted by then: before the run, then at each report with more."""
+    before: Annotated[Ints, table(1, least=0, most=EXACT, optional=True)]
+    """1: rows that the learner had learned before the run."""
+    weighed: Annotated[
+        Floats, table("points", "weights", least=0, most=EXACT, missing=True, optional=True, cells={0: _COUNT})
+    ]
+    """A row for each time the learner was looked at: rows, then the importance of each feature."""
 
 
 @final
@@ -57,22 +67,36 @@ class Run:
     def __init__(
         self, stream: Stream, learner: Classifier, *, every: int, window: int, metrics: tuple[str, ...] | None,
         delay: int | str, compat: Literal["moa"] | None, name: str | None, stream_name: str | None,
+        keep: bool = False, beside: Mapping[str, Classifier] | None = None,
     ) -> None:  # fmt: skip
         self.stream, self.learner = stream, learner
+        self.others = [
+            Run(stream, other, every=every, window=window, metrics=metrics, delay=delay, compat=compat, name=title,
+                stream_name=stream_name)
+            for title, other in (beside or {}).items()
+        ]  # fmt: skip
+        """Learners that play the same rows, to compare with."""
         self.every, self.window, self.delay = every, window, delay
         self._all_metrics = metrics is None
         self._choose(tuple(m for m in METRICS if metrics is None or m in metrics or m in ("accuracy", "kappa")))
-        self.name, self.stream_name = name or type(learner).__name__, stream_name or name_of(stream)
+        self.name, self.stream_name = name or learner.title, stream_name or name_of(stream)
         self.metrics = Metrics(window=window, compat=compat)
         self.pending = Pending(delay, evolving=learner.evolving) if delay else None
         self.labels: Labels | None = None
+        self.kept: list[tuple[Ints, Floats]] | None = [] if keep else None
+        """The classes and the probabilities of all chunks, where they are kept."""
         self.rows = 0
         self.busy = False
         """Are there rows that were read, but not yet learned and scored?"""
         self.in_hand = 0
         self.labels_used = 0
+        self.drifts_before = int(getattr(learner, "n_drifts", 0))
+        self.learned_before = int(getattr(learner, "rows_learned", 0))
         self.seconds = self.cpu_seconds = 0.0
         self.curve: list[list[float]] = []
+        self.changes: list[tuple[int, int]] = []
+        """Rows, and how many drifts the learner had counted by then, at each report with more than before."""
+        self.weighed = Watched()
         self._ram, self._ram_cpu, self._peak = 0.0, 0.0, 0
         self._schema: Schema | None = None
         self._columns: Ints = np.zeros(0, dtype=np.int64)
@@ -80,7 +104,10 @@ class Run:
 
     def _choose(self, metrics: tuple[str, ...]) -> None:
         self.names = metrics
-        self.whole = tuple(name for name in metrics if not METRICS[name].windowed)
+        self.whole = tuple(name for name in metrics if METRICS[name].looks_at == "counts")
+        """Those with a value over all rows in every report."""
+        self.recent = tuple(name for name in metrics if not METRICS[name].overall)
+        """Those with a value over the window."""
 
     # -- on the way ---------------------------------------------------------------------------------------------------
 
@@ -134,7 +161,9 @@ class Run:
                 twin.play(few.X, few.y, np.concatenate([np.arange(n), ~np.arange(n)]))
             scratch = Metrics(window=n)
             scratch.update(np.zeros(n, dtype=np.int64), proba)
-            scratch.cumulative(self.whole), scratch.windowed(self.names)
+            scratch.cumulative(self.whole), scratch.windowed(self.recent)
+        for other in self.others:
+            other.warm_up(chunk if other.learner.sparse else other._dense(chunk))
 
     def step(self, chunk: Chunk) -> None:
         """Predict, learn and score the next rows, and report if it is time."""
@@ -145,11 +174,17 @@ class Run:
         codes[live] = self._read(chunk.y if len(live) == len(chunk) else np.asarray(chunk.y)[live])
         proba = self._play(chunk, codes, w, live)
         self.metrics.update(codes, proba, w)
+        if self.kept is not None:
+            self.kept.append((np.where(w > 0.0, codes, -1), proba))
         self.rows += len(chunk)
-        self.busy, self.in_hand = False, 0
         if self.rows % self.every == 0:
             self.curve.append(self._report())
+            self.changes = self._changes()
+            self.weighed.report(self.rows // self.every, self.every, self.learner)
             self._ram, self._ram_cpu, self._peak = self._resources()
+        for other in self.others:
+            other.step(chunk if other.learner.sparse else other._dense(chunk))
+        self.busy, self.in_hand = False, 0
 
     def _play(self, chunk: Chunk, codes: Ints, w: Floats, live: Ints) -> Floats:
         learner, n = self.learner, len(chunk)
@@ -241,10 +276,10 @@ class Run:
 
     @property
     def _column_names(self) -> list[str]:
-        return ["rows", *self.whole, *(f"window_{n}" for n in self.names), "seconds", "cpu_seconds", *WHOLE[1:]]
+        return ["rows", *self.whole, *(f"window_{n}" for n in self.recent), "seconds", "cpu_seconds", *WHOLE[1:]]
 
     def _report(self) -> list[float]:
-        cumulative, windowed = self.metrics.cumulative(self.whole), self.metrics.windowed(self.names)
+        cumulative, windowed = self.metrics.cumulative(self.whole), self.metrics.windowed(self.recent)
         return [
             self.rows,
             *cumulative.values(),
@@ -267,24 +302,29 @@ class Run:
         if self.rows % self.every:
             reports.append(self._report())
         columns = np.array(reports, dtype=np.float64).reshape(-1, len(self._column_names)).T
-        cumulative, recent = self.metrics.cumulative(self.whole), self.metrics.windowed(self.names)
+        recent = self.metrics.windowed(self.recent)
+        cumulative = self.metrics.cumulative(name for name in self.names if not METRICS[name].windowed)
         size = self.learner.state_bytes
         classes = [] if self.labels is None else [plain(v) for v in self.labels.values]
         confusion = np.zeros((len(classes), len(classes)))
         seen = self.metrics.confusion
         confusion[: len(seen), : len(seen)] = seen
+        support = np.zeros(len(classes))
+        support[: len(seen)] = self.metrics.support
         ram, _, peak = self._resources() if self.rows % self.every else (self._ram, 0.0, self._peak)
         pending = 0 if self.pending is None else len(self.pending) + self.pending.never
         return Result(
             learner=self.name,
-            params={k: plain(v) for k, v in self.learner.get_params().items()},
+            params={k: plain(v) for k, v in self.learner.get_params(deep=False).items()},
             stream=self.stream_name,
             rows=self.rows,
-            final={name: cumulative.get(name, recent[name]) for name in self.names},
+            final={name: cumulative[name] if name in cumulative else recent[name] for name in self.names},
             recent=recent,
             curve={name: column(name, values) for name, values in zip(self._column_names, columns, strict=True)},
             classes=classes,
             confusion=confusion,
+            support=support.tolist(),
+            baselines=self.metrics.baselines,
             unpredicted=self.metrics.unpredicted,
             seconds=self.seconds,
             cpu_seconds=self.cpu_seconds,
@@ -294,18 +334,52 @@ class Run:
             labels_used=self.labels_used,
             labels_pending=pending,
             drifts=[int(d) for d in getattr(self.stream, "drifts", ()) if d < self.rows],
-            detected=[int(d) for d in getattr(self.learner, "drifts", ())],
+            detected=self._detected(),
+            finds_drifts=finds_drifts(self.learner),
+            n_changes=int(getattr(self.learner, "n_drifts", 0)) - self.drifts_before,
+            importances=self.weighed.found(self.rows, self.learner),
+            calibration=self.metrics.calibration,
+            alerts=self.metrics.alerts,
+            mistakes=[(row, classes[true], classes[guess], p) for row, true, guess, p in self.metrics.mistakes],
+            others=[other.result(stopped) for other in self.others],
             every=self.every,
             window=self.window,
             delay=self.delay,
             stopped=stopped,
             replaced=self._replaced(),
             meta=about(self.stream),
+            predictions=self._predictions(classes),
         )
+
+    def _predictions(self, classes: list[Any]) -> Predictions | None:
+        if self.kept is None:
+            return None
+        proba = np.zeros((self.rows, len(classes)))
+        codes = np.full(self.rows, -1)
+        at = 0
+        for part, scores in self.kept:
+            codes[at : at + len(part)] = part
+            proba[at : at + len(part), : scores.shape[1]] = scores
+            at += len(part)
+        return Predictions(classes, codes, proba)
+
+    def _changes(self) -> list[tuple[int, int]]:
+        count = int(getattr(self.learner, "n_drifts", 0))
+        known = self.changes[-1][1] if self.changes else self.drifts_before
+        return [*self.changes, (self.rows, count)] if count > known else self.changes
+
+    def _detected(self) -> list[int]:
+        """Where the learner saw a change: it says so, it replaced members, or by a report it counted more changes."""
+        told = [int(d) - self.learned_before for d in getattr(self.learner, "drifts", ())]
+        if any(d > 0 for d in told):
+            return [d for d in told if d > 0]
+        members = sorted({row for row, _ in self._replaced()})
+        return members or [row for row, _ in self._changes()]
 
     def _replaced(self) -> list[list[int]]:
         """When members were replaced: a learner counts the rows it learned, which may be fewer than those it met."""
-        found = list(getattr(self.learner, "replacements", ()))
+        told = getattr(self.learner, "replacements", ())
+        found = [(row - self.learned_before, t) for row, t in told if row > self.learned_before]
         if not found:
             return []
         learned, members = np.array(found).T
@@ -321,7 +395,7 @@ class Run:
         return {
             "kind": KIND,
             "learner": type(self.learner).__name__,
-            "params": {k: plain(v) for k, v in self.learner.get_params().items()},
+            "params": {k: plain(v) for k, v in self.learner.get_params(deep=False).items()},
             "stream": name_of(self.stream),
             "stream_params": {k: v for k, v in stream_params(self.stream).items() if k != "limit"},
             "every": self.every,
@@ -329,20 +403,33 @@ class Run:
             "metrics": list(self.names),
             "delay": self.delay,
             "compat": self.metrics.compat,
+            "baselines": [
+                [other.name, type(other.learner).__name__, {k: plain(v) for k, v in other.learner.get_params().items()}]
+                for other in self.others
+            ],
         }
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write stream position, learner, metrics, pending rows and curve to one file."""
-        arrays = prefixed("learner", self.learner.state()) | prefixed("stream", self.stream.state())
-        arrays |= prefixed("metrics", self.metrics.state())
+        arrays = self._arrays() | prefixed("stream", self.stream.state())
+        for k, other in enumerate(self.others):
+            arrays |= prefixed(f"baseline{k}", other._arrays())
+        write_arrays(path, arrays, self._header())
+
+    def _arrays(self) -> State:
+        """Give all but the position in the stream."""
+        arrays = prefixed("learner", self.learner.state()) | prefixed("metrics", self.metrics.state())
         if self.pending is not None:
             arrays |= prefixed("pending", self.pending.state())
         if self.labels is not None:
             arrays["run.labels"] = self.labels.to_bytes()
         arrays["run.counts"] = np.array([self.rows, self.labels_used, self._peak])
         arrays["run.times"] = np.array([self.seconds, self.cpu_seconds, self._ram, self._ram_cpu])
+        arrays["run.changes"] = np.array([(0, self.drifts_before), *self.changes], dtype=np.int64)
         arrays["run.curve"] = np.array(self.curve, dtype=np.float64).reshape(-1, len(self._column_names))
-        write_arrays(path, arrays, self._header())
+        arrays["run.before"] = np.array([self.learned_before])
+        arrays["run.weighed"] = self.weighed.to_array()
+        return arrays
 
     def load(self, path: str | os.PathLike[str]) -> None:
         """Continue from what ``save`` wrote, with the same stream, learner and settings."""
@@ -353,32 +440,48 @@ class Run:
             missing = [name for name in header.get("metrics", ()) if name not in METRICS]
             if missing:
                 raise ValueError(f"checkpoint was made with the metrics {', '.join(missing)}, which are not known here")
-            self._choose(tuple(header.get("metrics", ())))
+            for run in (self, *self.others):
+                run._choose(tuple(header.get("metrics", ())))
+        header = {"baselines": [], **header}  # earlier versions had none
         for key, value in self._header().items():
             if header.get(key) != value:
                 was, now = shown(header.get(key), 120), shown(value, 120)
                 raise ValueError(f"checkpoint was made with {key}={was}, it cannot continue with {now}")
-        before = self.learner.state(), self.stream.state()
+        changed: list[Any] = [self.stream, self.learner, *(other.learner for other in self.others)]
+        before = [each.state() for each in changed]
         try:
-            self.learner.restore(under("learner", arrays))
             self.stream.restore(under("stream", arrays))
-            self.metrics.restore(under("metrics", arrays))
-            kept = under("run", arrays)
-            check(Kept, kept, columns=len(self._column_names))
-            self.labels = Labels.from_bytes(kept["labels"]) if "labels" in kept else None
-            classes = 0 if self.labels is None else len(self.labels)
-            if len(self.metrics.confusion) > classes:
-                raise ValueError("its labels are fewer than its classes")
-            if self.pending is not None:
-                features = self.stream.schema.n_features
-                self.pending.restore(under("pending", arrays), classes=classes, features=features)
-            self.rows, self.labels_used, self._peak = kept["counts"].tolist()
-            self.seconds, self.cpu_seconds, self._ram, self._ram_cpu = kept["times"].tolist()
-            self.curve = kept["curve"].tolist()
-        except (KeyError, ValueError) as error:  # a file made by hand: learner and stream stay as they were
-            self.learner.restore(before[0])
-            self.stream.restore(before[1])
+            self._take(arrays)
+            for k, other in enumerate(self.others):
+                other._take(under(f"baseline{k}", arrays))
+        except (KeyError, ValueError) as error:  # a file made by hand: learners and stream stay as they were
+            for each, state in zip(changed, before, strict=True):
+                each.restore(state)
             raise ValueError(f"checkpoint {os.fspath(path)} cannot be continued: {error}") from None
+
+    def _take(self, arrays: State) -> None:
+        """Continue from what ``_arrays`` gave."""
+        self.learner.restore(under("learner", arrays))
+        self.metrics.restore(under("metrics", arrays))
+        kept = under("run", arrays)
+        least = {size: 1 for name, size in (("changes", "changed"), ("weighed", "weights")) if name in kept}
+        check(Kept, kept, columns=len(self._column_names), least=least)
+        self.labels = Labels.from_bytes(kept["labels"]) if "labels" in kept else None
+        classes = 0 if self.labels is None else len(self.labels)
+        if len(self.metrics.confusion) > classes:
+            raise ValueError("its labels are fewer than its classes")
+        if self.pending is not None:
+            features = self.stream.schema.n_features
+            self.pending.restore(under("pending", arrays), classes=classes, features=features)
+        self.rows, self.labels_used, self._peak = kept["counts"].tolist()
+        self.seconds, self.cpu_seconds, self._ram, self._ram_cpu = kept["times"].tolist()
+        self.curve = kept["curve"].tolist()
+        if "changes" in kept:  # earlier versions wrote none
+            (_, self.drifts_before), *rest = kept["changes"].tolist()
+            self.changes = [(rows, count) for rows, count in rest]
+        if "weighed" in kept:
+            self.learned_before = int(kept["before"][0])
+            self.weighed.restore(kept["weighed"])
 
 
 def _longer(known: Feature, given: Feature) -> Feature:

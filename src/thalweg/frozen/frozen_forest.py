@@ -157,6 +157,42 @@ class FrozenForest(Frozen):
         """All tables, not copied: what another process needs to answer."""
         return dict(self._tables)
 
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
+        """Copy out the trees as plain arrays, for other programs; the guide on serving has a reader in NumPy.
+
+        ``feature``, ``threshold``, ``left`` and ``missing_right`` have an item for each node: a row goes to ``left``
+        where its value is at most the threshold, or missing and not ``missing_right``, and else to ``left + 1``.
+        ``leaf`` is the row of ``votes`` (leaves × classes) of a leaf, and -1 of an inner node. ``root`` and ``group``
+        have an item for each tree. Votes are added up tree by tree, group by group, and shared out to sum to 1.
+
+        Only leaves that answer by class weights can be written so (``leaf="majority"``).
+
+        Examples
+        --------
+        >>> from thalweg import SEA, AdaptiveRandomForest
+        >>> chunk = SEA(seed=1).read(5_000)
+        >>> forest = AdaptiveRandomForest(size=5, leaf="majority").partial_fit(chunk.X, chunk.y)
+        >>> arrays = freeze(forest).to_arrays()
+        >>> len(arrays["root"]), arrays["votes"].shape[1]
+        (5, 2)
+        """
+        if self._tables["leaves"][:, leaf_jit.CLASSES].any():
+            raise ValueError(
+                "leaves must answer by class weights to be written as plain arrays, got some that answer by naive "
+                'Bayes: learn with leaf="majority"'
+            )
+        packed, leaf = self._tables["packed"], self._tables["leaf"]
+        return {
+            "feature": (packed["feature"] >> 1).astype(np.int64),
+            "threshold": packed["threshold"].copy(),
+            "left": packed["left"].astype(np.int64),
+            "missing_right": (packed["feature"] & 1).astype(np.bool_),
+            "leaf": np.where(leaf == trees_jit.NO_LEAF, -1, leaf.astype(np.int64)),
+            "votes": self._tables["plain"].copy(),
+            "root": self._tables["trees"][:, jit.ROOT].copy(),
+            "group": self._tables["trees"][:, jit.SHARD].copy(),
+        }
+
     def _adopt(self, state: Mapping[str, NDArray[Any]], labels: Labels, schema: Schema | None) -> None:
         tables = {name: state[name] for name in self.TABLES}
         refuse_unsound(tables, len(labels), schema)

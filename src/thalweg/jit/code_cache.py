@@ -24,6 +24,8 @@ from numba.core.caching import FunctionCache
 from numba.core.compiler import CompileResult
 from numba.core.serialize import dumps
 
+from thalweg.jit.compiling import NOTICE
+
 KEPT_SECONDS = 30 * 24 * 3600
 """An older version of a source file's code goes when nobody has used it for so long."""
 MOST_BYTES = 1 << 30
@@ -47,6 +49,12 @@ class CodeCache:
 
     def load_overload(self, signature: Any, context: Any) -> Any:
         """Give the code for a signature; None: it must be compiled."""
+        found = self._load(signature, context)
+        if found is None:
+            NOTICE.begin()
+        return found
+
+    def _load(self, signature: Any, context: Any) -> Any:
         context.refresh()
         if self._folder is None:
             return None

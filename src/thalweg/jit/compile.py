@@ -20,6 +20,7 @@ from typing import Any, TypeVar, cast
 import numba
 
 from thalweg.jit.code_cache import CodeCache
+from thalweg.jit.compiling import watched
 
 F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T", bound=tuple[Any, ...])
@@ -118,4 +119,5 @@ def _cached(dispatcher: F) -> F:
     if not numba.config.DISABLE_JIT:
         function: Any = dispatcher
         function._cache = CodeCache(function.py_func, cache_folder(Path(function.__code__.co_filename)))
+        function._compile_for_args = watched(function._compile_for_args)
     return dispatcher

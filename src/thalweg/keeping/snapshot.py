@@ -16,7 +16,7 @@ import numpy as np
 from thalweg import registry
 from thalweg.core import params
 from thalweg.core.classifier import Classifier
-from thalweg.core.fields import in_todays_words
+from thalweg.core.fields import Parametrised, in_todays_words
 from thalweg.core.protocols import Stateful
 from thalweg.core.schema import Schema
 from thalweg.keeping.arrays_file import read_arrays, write_arrays
@@ -112,7 +112,9 @@ def _describe(obj: Any) -> dict[str, Any]:
     kind = type(obj)
     if isinstance(obj, type) or not isinstance(obj, Stateful) or not hasattr(obj, "get_params"):
         raise TypeError(f"obj must have state(), restore() and get_params() to be saved, got {params.shown(obj)}")
-    names = obj.get_params()
+    if refusal := getattr(obj, "unsavable", ""):
+        raise TypeError(refusal)
+    names = obj.get_params(deep=False) if isinstance(obj, Parametrised) else obj.get_params()
     return {
         "class": f"{kind.__module__}:{kind.__qualname__}",
         "params": {name: _to_json(f"parameter {name!r} of {kind.__name__}", value) for name, value in names.items()},
@@ -168,6 +170,8 @@ def _to_json(what: str, value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         items = [_to_json(what, v) for v in value]
         return items if isinstance(value, list) else {"tuple": items}
+    if isinstance(value, dict):
+        return {"dict": [[_to_json(what, k), _to_json(what, v)] for k, v in value.items()]}
     if isinstance(value, Schema):
         return {"schema": json.loads(value.to_json())}
     if isinstance(value, Stateful) and hasattr(value, "get_params"):
@@ -184,6 +188,8 @@ def _from_json(value: Any, open_files: bool) -> Any:
         return value
     if "tuple" in value:
         return tuple(_from_json(v, open_files) for v in value["tuple"])
+    if "dict" in value:
+        return {_from_json(k, open_files): _from_json(v, open_files) for k, v in value["dict"]}
     if "schema" in value:
         return Schema.from_json(json.dumps(value["schema"]))
     return _make(value, None, open_files)

@@ -8,7 +8,6 @@ import subprocess
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from importlib.util import find_spec
 from pathlib import Path
 from statistics import fmean
 from typing import Any, final
@@ -22,8 +21,6 @@ from thalweg.papers.answering import answer_costs
 from thalweg.papers.beside import COLUMNS, Beside, published_numbers
 from thalweg.papers.claims import Verdict, judge
 from thalweg.papers.plan import SCALES, PaperTable, Plan, Scale, check_name, read_plan, read_published
-
-PACKAGES = {"scikit-learn": "sklearn"}
 
 
 @final
@@ -169,9 +166,6 @@ def _absent(stream: str) -> str:
     if dataset is None:
         inner = parse(stream)[1].get("stream")
         return _absent(inner) if isinstance(inner, str) else ""
-    if dataset.package:
-        there = find_spec(PACKAGES.get(dataset.package, dataset.package)) is not None
-        return "" if there else f"{name} comes with {dataset.package}, which is not installed"
     if find_file(dataset) is not None:
         return ""
     way = f"`thalweg data get {name}` fetches it" if dataset.openml else f"it comes from {dataset.source}"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from thalweg.core.notebook import card
 from thalweg.core.schema import Schema
 from thalweg.pool.pool import Pool
 from thalweg.pool.view_jit import sum_up, trace
@@ -59,6 +60,12 @@ class Explanation:
         parts = {"without looking": self.base, **self.contributions, "models in the leaves": self.leaf}
         lines += [f"  {part.get(self.label, 0.0):+7.1%}  {name}" for name, part in parts.items()]
         return "\n".join([*lines, f"  {self.rules[0]}"] if len(self.rules) == 1 else lines)
+
+    def _repr_html_(self) -> str:
+        parts = {"without looking": self.base, **self.contributions, "models in the leaves": self.leaf}
+        rows = [((name, f"{part.get(self.label, 0.0):+.1%}"), False) for name, part in parts.items()]
+        rows += [(("rule", str(rule)), False) for rule in (self.rules if len(self.rules) == 1 else ())]
+        return card(f"{self.label}: {self.proba.get(self.label, 0.0):.1%}", ["because of", "adds"], rows)
 
 
 class Way(NamedTuple):

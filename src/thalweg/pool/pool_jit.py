@@ -1,5 +1,7 @@
 """A pool of trees: T trees in one table of nodes and one table of leaf statistics; how they answer and learn a row.
 
+Over 450 lines: its functions are inlined into one loop, which is best read in one place (decision 17).
+
 The tables are those of ``Trees``. Node t is the root of tree t. Siblings lie side by side. A node is one of
 
 | feature    | threshold | left              | test                                                  |

@@ -8,6 +8,7 @@ from thalweg.core.protocols import State
 from thalweg.core.schema import Schema
 from thalweg.jit.random import seeded
 from thalweg.pool.extras import NO_EXTRAS, Extras
+from thalweg.pool.importances import WithImportances, split_gains
 from thalweg.pool.pool import Pool, Routine
 from thalweg.pool.rules import Rules
 
@@ -43,9 +44,24 @@ class Tree(Classifier):
 
     def _rehearse(self) -> None:
         self._pool.rehearse()
+        if isinstance(self, WithImportances):
+            self._gains()
 
     def _tables(self) -> State:
         return self._pool.tables()
 
     def _adopt(self, tables: State, schema: Schema, classes: int) -> None:
         self._pool = Pool.adopt(self._rules(), tables, schema, classes, trees=1, extras=self._extras())
+
+
+class Splitting(WithImportances):
+    """What a tree that grows has beside others: features matter to it."""
+
+    __slots__ = ()
+    _pool: Pool
+    _started: bool
+
+    def _gains(self) -> Floats:
+        if not self._started or self._schema is None:
+            raise ValueError("the tree has not seen a row yet: nothing to look at")
+        return split_gains(self._pool.nodes, self._pool.tally, 0, self._schema.n_features)

@@ -16,7 +16,7 @@ def make_projection(argument: str, value: Any, **own: Any) -> Projection:
     GaussianProjection(p=20, seed=3)
     """
     if isinstance(value, Projection):
-        return type(value)(**value.get_params() | own)
+        return type(value)(**value.get_params(deep=False) | own)
     if not isinstance(value, str):
         raise TypeError(f"{argument} must be a projection or its name, got {shown(value)}")
     made: Projection = make_part(argument, value, PROJECTIONS, "gaussian or gaussian(p=40)", **own)

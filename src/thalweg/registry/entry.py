@@ -70,7 +70,7 @@ class Format(Entry):
 
 @dataclass(frozen=True)
 class Metric(Entry):
-    """A metric: a function of what was counted (``evaluate.counts.Counts``), or of the rows in the window."""
+    """A metric: a function of what was counted (``evaluate.counts.Counts``), of the window's rows, or of scores."""
 
     title: str = ""
     """How it is written for people."""
@@ -81,6 +81,13 @@ class Metric(Entry):
     """The highest value there can be; None: there is none, or it is not known."""
     windowed: bool = False
     """Is it a function of the rows in the window (``evaluate.counts.Window``), and not of counts?"""
+    overall: bool = False
+    """Is it a function of the scores of all rows (``evaluate.counts.Scores``)? Then it has no window and no curve."""
+
+    @property
+    def looks_at(self) -> str:
+        """What it is a function of: "counts", "window" or "scores"."""
+        return "window" if self.windowed else "scores" if self.overall else "counts"
 
 
 E = TypeVar("E", bound=Entry)
@@ -121,7 +128,9 @@ class Table(Mapping[str, E], Generic[E]):
     def add(self, name: str, entry: E) -> None:
         """Register a name; one of the library itself cannot be taken."""
         if name in self.own:
-            raise ValueError(f"name must not be one of the library's own, got the {self.kind} {name!r}")
+            raise ValueError(
+                f"name must not be one of the library's own, got the {self.kind} {name!r}: choose another name"
+            )
         self._added[name] = entry
 
     def discard(self, name: str) -> None:

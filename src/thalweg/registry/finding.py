@@ -9,18 +9,20 @@ from typing import Any
 from thalweg.registry.entry import Entry, Table
 from thalweg.registry.learners import LEARNERS
 from thalweg.registry.metrics import METRICS
-from thalweg.registry.parts import DETECTORS, INDEXES, PROJECTIONS, STRATEGIES
+from thalweg.registry.parts import DETECTORS, INDEXES, PROJECTIONS, STRATEGIES, TRANSFORMERS
 from thalweg.registry.public import COMMANDS, OTHERS
 from thalweg.registry.streams import FORMATS, STREAMS
 
 TABLES: dict[str, Table[Any]] = {
     table.kind: table
-    for table in (LEARNERS, STREAMS, DETECTORS, STRATEGIES, PROJECTIONS, INDEXES, METRICS, FORMATS, COMMANDS)
-}
+    for table in (
+        LEARNERS, STREAMS, DETECTORS, STRATEGIES, PROJECTIONS, TRANSFORMERS, INDEXES, METRICS, FORMATS, COMMANDS,
+    )
+}  # fmt: skip
 """The kinds of names that a program can register."""
 PACKAGES = ("active", "checks", "compat", "detectors", "evaluate", "registry", "streams")
 """The packages that are public as a whole."""
-_CLASSES = (LEARNERS, STREAMS, DETECTORS, STRATEGIES, PROJECTIONS, INDEXES, FORMATS)
+_CLASSES = (LEARNERS, STREAMS, DETECTORS, STRATEGIES, PROJECTIONS, TRANSFORMERS, INDEXES, FORMATS)
 
 
 def public() -> dict[str, str]:
@@ -38,7 +40,8 @@ def register(kind: str, name: str, thing: Any = None, line: str = "", **about: A
     Parameters
     ----------
     kind : str
-        "learner", "stream", "detector", "strategy", "projection", "index", "metric", "format" or "command".
+        "learner", "stream", "detector", "strategy", "projection", "transformer", "index", "metric", "format" or
+        "command".
     name : str
         What to call it, on the command line too.
     thing : object
@@ -121,18 +124,44 @@ def _importable(entry: Entry) -> bool:
 
 
 def find(kind: str, name: str, table: Mapping[str, Entry]) -> Entry:
-    """Look a name up; a wrong one gets a sentence with the names that exist."""
-    if name in table:
-        return table[name]
+    """Look a name up, in any letters, or the name of a class; a wrong one gets a sentence with the names that exist.
+
+    >>> find("learner", "ARF", LEARNERS) == find("learner", "AdaptiveRandomForest", LEARNERS) == LEARNERS["arf"]
+    True
+    """
+    meant = known_name(name, table)
+    if meant is not None:
+        return table[meant]
     from thalweg.core.params import shown
 
-    close = difflib.get_close_matches(str(name), table, n=1)
+    lower = str(name).lower()
+    close = difflib.get_close_matches(str(name), table, n=1) or difflib.get_close_matches(lower, table, n=1)
     hint = f"did you mean {close[0]!r}? `thalweg list` shows all" if close else f"there are {', '.join(table)}"
     raise ValueError(f"{kind} must be a known name, got {shown(name)}: {hint}")
 
 
+def known_name(name: str, table: Mapping[str, Entry]) -> str | None:
+    """Give the name in a table that is meant: itself, in other letters, or by its class; None: there is none.
+
+    >>> known_name("Adaptive_Random_Forest", LEARNERS), known_name("SEA", STREAMS), known_name("forest", LEARNERS)
+    ('arf', 'sea', None)
+    """
+    if name in table:
+        return name
+    plain = _letters(name)
+    same = [known for known in table if _letters(known) == plain]
+    classes = {known: entry for known, entry in table.items() if _letters(entry.home.rpartition(":")[2]) == plain}
+    bare = [known for known, entry in classes.items() if not entry.preset]
+    return next(iter([*same, *bare, *classes]), None)
+
+
+def _letters(name: str) -> str:
+    return re.sub(r"[\W_]", "", str(name)).lower()
+
+
 def make(kind: str, text: str, table: Mapping[str, Entry], **params: Any) -> Any:
     """Make what ``name(parameter=value)`` says, with further parameters."""
+    from thalweg.core.fields import meant
     from thalweg.core.names import parse
     from thalweg.core.params import shown
 
@@ -142,10 +171,7 @@ def make(kind: str, text: str, table: Mapping[str, Entry], **params: Any) -> Any
     known = parameters(entry.cls)
     for key in chosen:
         if key not in known:
-            close = difflib.get_close_matches(key, known, n=1)
-            hint = f"did you mean {close[0]!r}? " if close else ""
-            has = f"It has {', '.join(known)}" if known else "It has none"
-            raise ValueError(f"{name} has no parameter {shown(key)}: {hint}{has}")
+            raise ValueError(f"{name} has no parameter {shown(key)}: {meant(key, known)}")
     return entry.make(**chosen)
 
 
@@ -161,20 +187,22 @@ def make_part(argument: str, text: str, table: Mapping[str, Entry], example: str
         name, given = parse(text)
     except ValueError as error:
         raise ValueError(f"{argument} must read like {example}: {error}") from None
-    if name not in table:
+    meant = known_name(name, table)
+    if meant is None:
         raise ValueError(f"{argument} must be one of {', '.join(table)}, or an object, got {shown(text)}")
     try:
-        return table[name].make(**given | own)
+        return table[meant].make(**given | own)
     except (TypeError, ValueError) as error:
         raise ValueError(f"{argument} {shown(text)} cannot be made: {error}") from None
 
 
 def parameters(cls: Callable[..., Any]) -> dict[str, Any]:
-    """The parameters of a class with their defaults: in the library, those that are given by keyword."""
+    """The parameters of a class with their defaults: in the library, those given by keyword, or that have a default."""
     own = getattr(cls, "__module__", "").partition(".")[0] == "thalweg"
     found = inspect.signature(cls).parameters.values()
-    kinds = {inspect.Parameter.KEYWORD_ONLY} | (set() if own else {inspect.Parameter.POSITIONAL_OR_KEYWORD})
-    return {p.name: p.default for p in found if p.kind in kinds}
+    either = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    kinds = {inspect.Parameter.KEYWORD_ONLY} | (set() if own else {either})
+    return {p.name: p.default for p in found if p.kind in kinds or (p.kind is either and p.default is not p.empty)}
 
 
 def find_class(name: str, module: str = "thalweg") -> type:

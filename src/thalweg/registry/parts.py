@@ -1,4 +1,4 @@
-"""Parts that learners are made of, by name: detectors, strategies, projections, kinds of index."""
+"""Parts that learners are made of, by name: detectors, strategies, projections, transformers, kinds of index."""
 
 from thalweg.registry.entry import Entry, Table
 
@@ -33,6 +33,15 @@ PROJECTIONS = Table("projection", Entry, {
     "fourier": Entry(f"{_MATRICES}:FourierProjection"),
     "hash": Entry(f"{_MATRICES}:HashProjection"),
     "pca": Entry(".projections.pca:PCAProjection"),
+})  # fmt: skip
+
+TRANSFORMERS = Table("transformer", Entry, {
+    "standard-scaler": Entry(".prepare.scalers:StandardScaler", "running mean 0 and deviation 1"),
+    "min-max-scaler": Entry(".prepare.scalers:MinMaxScaler", "running range 0 to 1"),
+    "imputer": Entry(".prepare.imputer:Imputer", "missing values: mean, last or most frequent value"),
+    "one-hot": Entry(".prepare.one_hot:OneHot", "nominal columns: a column of 0 and 1 for each of the first values"),
+    "target-encoder": Entry(".prepare.target_encoder:TargetEncoder", "nominal columns: shares of the classes so far"),
+    "lags": Entry(".prepare.lags:Lags", "earlier values and rolling means, for each key apart"),
 })  # fmt: skip
 
 INDEXES = Table("index", Entry, {

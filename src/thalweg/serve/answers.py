@@ -13,6 +13,8 @@ from thalweg.core.params import shown
 from thalweg.core.protocols import Stream
 from thalweg.core.schema import Schema
 from thalweg.streams.files.csv.csv_rows import known_rows
+from thalweg.streams.files.recoded import find_dialect
+from thalweg.streams.files.text import first_bytes
 from thalweg.streams.files.writing import csv_word
 
 ENDS = (".csv", ".parquet")
@@ -201,11 +203,12 @@ def _ending(text: str) -> str:
     return next((s for s in reversed(suffixes) if s not in _PACKED), "")
 
 
-def table_records(text: str, schema: Schema, on_bad: Callable[[str], None] | None = None) -> Iterator[Any]:
+def table_records(text: str, schema: Schema, on_bad: Callable[[str], None] | None = None, **how: Any) -> Iterator[Any]:
     """Give the columns of a file that a model with this schema knows, as rows or Arrow tables; others are left out.
 
     Lines of text are given as soon as they are there: whoever writes them may be waiting for the answer.
     on_bad: is told why a line is bad, and None is given in its place; without it a bad line is the end.
+    how: delimiter, decimal, encoding and more_missing of a text file.
     """
     import pyarrow as pa
 
@@ -213,7 +216,7 @@ def table_records(text: str, schema: Schema, on_bad: Callable[[str], None] | Non
     if text[:1] != "-" and not Path(text).exists():
         raise FileNotFoundError(f"{where} does not exist")
     try:
-        yield from _columns(text, schema) if _ending(text) in _COLUMNS else _texts(text, schema, on_bad)
+        yield from _columns(text, schema) if _ending(text) in _COLUMNS else _texts(text, schema, on_bad, **how)
     except (pa.ArrowException, OSError) as error:
         raise ValueError(f"{where} cannot be read: {error}") from None
 
@@ -230,9 +233,15 @@ def _columns(text: str, schema: Schema) -> Iterator[Any]:
             yield pa.Table.from_batches([batch])
 
 
-def _texts(text: str, schema: Schema, on_bad: Callable[[str], None] | None) -> Iterator[Any]:
+def _texts(
+    text: str, schema: Schema, on_bad: Callable[[str], None] | None, more_missing: Sequence[str] = (),
+    delimiter: str | None = None, decimal: str | None = None, encoding: str | None = None,
+) -> Iterator[Any]:  # fmt: skip
     path, ending = ("-", text[1:]) if text[:1] == "-" else (text, _ending(text))
-    blocks = known_rows(path, _where(text), _TEXT.get(ending, ","), schema, lambda names: _known(names, schema, text))
+    dialect = find_dialect(first_bytes(path), _TEXT.get(ending, ","), delimiter, decimal, encoding)
+    blocks = known_rows(
+        path, _where(text), dialect, schema, lambda names: _known(names, schema, text), more_missing=more_missing
+    )
     for X, bad in blocks:
         for b in bad:
             if on_bad is None:

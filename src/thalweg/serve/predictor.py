@@ -84,6 +84,7 @@ class Predictor(Answering):
         """Why the newest version could not be loaded; None: it could."""
         self._shelf = Shelf(folder)
         self._held: _Held | None = None
+        self._explainer: _Held | None = None
         self._mark: tuple[int, int] | None = None  # of the note that was there at the last look
         self._loading = threading.Lock()
         self._closed = threading.Event()
@@ -165,6 +166,36 @@ class Predictor(Answering):
         """Give each row's class probabilities, and the number of the version that they all come from."""
         held = self._now()
         return held.model.predict_proba(X), held.note.version
+
+    def explain_one(self, x: Any) -> Any:
+        """Say why the present version answers as it does for one record, where its learner can explain itself.
+
+        The first call for a version loads its learner, which a trainer keeps beside the frozen form that answers.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from thalweg import SEA, AdaptiveRandomForest, Trainer
+        >>> folder, chunk = tempfile.mkdtemp(), SEA(seed=1).read(3_000)
+        >>> with Trainer(AdaptiveRandomForest(size=3), folder, every=1_000) as trainer:
+        ...     published = trainer.feed(chunk.X, chunk.y)
+        >>> with Predictor(folder) as predictor:
+        ...     why = predictor.explain_one(chunk.X[0])
+        >>> why.label == predictor.predict_one(chunk.X[0])
+        True
+        """
+        held = self._now()
+        if self._explainer is None or self._explainer.note != held.note:
+            model: Any = held.model
+            if not hasattr(model, "explain_one"):
+                model = snapshot.load(self._shelf.path(held.note.version, "learner"), mapped=self.mapped)
+            self._explainer = _Held(held.note, model)
+        explain = getattr(self._explainer.model, "explain_one", None)
+        if explain is None:
+            raise TypeError(
+                f"a {type(self._explainer.model).__name__} cannot explain its answers; trees and forests can"
+            )
+        return explain(x)
 
     def _proba(self, x: Any, one: bool) -> tuple[NDArray[np.float64], Labels]:
         return self._now().model._proba(x, one)

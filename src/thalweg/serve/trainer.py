@@ -106,7 +106,7 @@ class Trainer:
         if note is not None:
             path = self._shelf.path(note.version, "learner")
             learner: Any = snapshot.load(path, cls=type(self.learner))
-            if repr(learner.get_params()) != repr(self.learner.get_params()):
+            if repr(learner.get_params(deep=False)) != repr(self.learner.get_params(deep=False)):
                 raise ValueError(
                     f"learner must be as the one in the folder, {params.shown(learner, 200)}, "
                     f"got {params.shown(self.learner, 200)}"

@@ -54,6 +54,8 @@ code, pre { font: .875em/1.5 ui-monospace, "SF Mono", Menlo, Consolas, "DejaVu S
 code { overflow-wrap: anywhere }
 pre { white-space: pre-wrap; overflow-wrap: anywhere; margin: .75rem 0 1rem; padding: .75rem .9rem;
       border: 1px solid var(--grid); border-radius: .4rem }
+details { margin: .5rem 0 1rem } summary { cursor: pointer; color: var(--faint) }
+h1, h2, p, li, caption, figcaption { overflow-wrap: anywhere }
 .failed { border-left: .25rem solid var(--line-1); padding: .1rem 0 .1rem .9rem }
 footer { margin-top: 3rem; padding-top: .9rem; border-top: 1px solid var(--grid) }
 @media (max-width: 40rem) {
@@ -206,13 +208,22 @@ def markdown_table(table: Table) -> str:
     return "\n".join([*title, line(table.head), line(rule), *rows, *notes])
 
 
+def details(words: str, inside: Part) -> Part:
+    """Give a part that is folded until somebody asks for it.
+
+    >>> details("More", paragraph("All.")).html
+    '<details><summary>More</summary><p>All.</p></details>'
+    """
+    return Part(f"<details><summary>{html.escape(words)}</summary>{inside.html}</details>", inside.markdown)
+
+
 def command(text: str) -> Part:
     """Give what to type to have a page again.
 
     >>> command("thalweg demo").html
-    '<p>To have this again, type:</p><pre>thalweg demo</pre>'
+    '<p>To reproduce, run:</p><pre>thalweg demo</pre>'
     """
-    before = paragraph("To have this again, type:").html
+    before = paragraph("To reproduce, run:").html
     return Part(f"{before}<pre>{html.escape(text)}</pre>", f"```console\n$ {text}\n```")
 
 

@@ -53,6 +53,8 @@ def curves(
     if not results:
         raise ValueError("results must hold at least one result, got none")
     params.choice("metric", metric, METRICS)
+    if metric_of(metric).overall:
+        raise ValueError(f"metric must have a value for each window to be drawn over time, got {metric!r}")
     for r in results:
         if f"window_{metric}" not in r.curve:
             raise ValueError(f"results must have the metric {metric!r}, the one of {r.learner} has {list(r.final)}")
@@ -197,7 +199,7 @@ def _strip(axes: Any, result: "Result", colour: str, theme: Theme) -> None:
     """Draw a tick in the row of each member whenever its tree was replaced."""
     rows, members = np.array(result.replaced).T
     axes.plot(rows, members, "|", color=colour, markersize=5, markeredgewidth=1.2, zorder=3, clip_on=False)
-    _dress_strip(axes, [result], f"{result.learner}: trees replaced, a row for each member", theme)
+    _dress_strip(axes, [result], f"{result.learner}: trees replaced", theme)
     axes.set_ylim(-0.8, members.max() + 0.8)
     axes.set_yticks([])
 

@@ -1,19 +1,21 @@
 """One self-contained HTML page about one or several runs on one stream."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from thalweg.registry import metric_of
 from thalweg.show import document as part
 from thalweg.show.plots import curves
-from thalweg.show.tables import side_by_side
+from thalweg.show.tables import Table, side_by_side
 
 if TYPE_CHECKING:
     from thalweg.evaluate.result import Result
 
 PHONE = 4.4
 """Inches of a picture for a phone."""
+MOST_CLASSES = 50
+"""A table of more classes is left out."""
 
 
 def page(results: Sequence["Result"], path: str | Path, *, title: str, words: str = "", command: str = "") -> None:
@@ -28,12 +30,25 @@ def page(results: Sequence["Result"], path: str | Path, *, title: str, words: st
         *[part.paragraph(words, "lead")] * bool(words),
         part.figure(curves(results), curves(results, size=(PHONE, 2.8), title=""), caption(results)),
         part.table(side_by_side(results)),
+        part.heading("What it means"),
+        part.facts((r.learner, r.summary) for r in results),
+        *_classes(results),
         part.heading("The learners"),
         part.facts(((r.learner, call(r)) for r in results), code=True),
         *([part.heading("How it was made"), part.command(command)] if command else []),
         part.facts(made_with({k: v for k, v in results[0].meta.items() if isinstance(v, str)}).items()),
     ]
     Path(path).write_text(part.document(title, body), encoding="utf-8")
+
+
+def _classes(results: Sequence["Result"]) -> Iterator[part.Part]:
+    """Tabulate how well each class is recognised, by each learner."""
+    known = [r for r in results if 1 < len(r.classes) <= MOST_CLASSES]
+    if known:
+        yield part.heading("Class by class")
+    for r in known:
+        table = r.per_class.table()
+        yield part.table(Table(table.head, table.rows, title=r.learner if len(results) > 1 else ""))
 
 
 def caption(results: Sequence["Result"], metric: str = "accuracy") -> str:

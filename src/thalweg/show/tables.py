@@ -2,22 +2,28 @@
 
 import html
 import math
+import textwrap
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, final
 
-from thalweg.registry import metric_of
+from thalweg.registry import METRICS, metric_of
 
 if TYPE_CHECKING:
     from thalweg.evaluate.result import Result
 
 _BARS = "▁▂▃▄▅▆▇█"
+WIDTH = 80
+"""Characters of a line of text."""
 
 
 @final
 class Table:
-    """A head, rows of text and a few notes. words: so many columns, from the left, are words; the others are numbers.
+    """A head, rows of text and a few notes.
+
+    words: so many columns, from the left, are words; the others are numbers. lead: what it comes to, in sentences that
+    stand above all else.
 
     >>> print(Table(("metric", "value"), [("accuracy", "0.81"), ("kappa", "0.5")], title="SEA"))
     SEA
@@ -35,9 +41,10 @@ class Table:
         title: str = "",
         notes: Sequence[str] = (),
         words: int = 1,
+        lead: str = "",
     ) -> None:
         self.head, self.rows, self.title, self.notes = tuple(head), [tuple(r) for r in rows], title, tuple(notes)
-        self.words = words
+        self.words, self.lead = words, lead
 
     def __str__(self) -> str:
         widths = [max(len(r[i]) for r in (self.head, *self.rows)) for i in range(len(self.head))]
@@ -49,7 +56,8 @@ class Table:
             for r in (self.head, *self.rows)
         ]
         rule = "─" * (sum(widths) + 2 * (len(widths) - 1))
-        return "\n".join([*[self.title] * bool(self.title), lines[0], rule, *lines[1:], *self.notes])
+        lead = [*textwrap.wrap(self.lead, WIDTH), ""] if self.lead else []
+        return "\n".join([*lead, *[self.title] * bool(self.title), lines[0], rule, *lines[1:], *self.notes])
 
     __repr__ = __str__
 
@@ -72,6 +80,7 @@ class Table:
                 title=self.title if n == 0 else "",
                 notes=self.notes if n == len(blocks) - 1 else (),
                 words=sum(i < self.words for i in (0, *block)),
+                lead=self.lead if n == 0 else "",
             )
             for n, block in enumerate(blocks)
         ]
@@ -87,8 +96,9 @@ class Table:
             table.add_column(Text(name), justify="left" if i < self.words else "right", no_wrap=True)
         for row in self.rows:
             table.add_row(*map(Text, row))
+        lead = [Text(self.lead), Text("")] if self.lead else []
         title = [Text(self.title, style="bold")] * bool(self.title)
-        return Group(*title, table, *(Text(note, style="dim") for note in self.notes))
+        return Group(*lead, *title, table, *(Text(note, style="dim") for note in self.notes))
 
     def _repr_html_(self) -> str:
         def cells(row: Sequence[str], tag: str) -> str:
@@ -99,8 +109,9 @@ class Table:
         body = "".join(f"<tr>{cells(row, 'td')}</tr>" for row in self.rows)
         caption = f'<caption style="text-align:left;font-weight:bold">{html.escape(self.title)}</caption>'
         notes = "".join(f"<div>{html.escape(note)}</div>" for note in self.notes)
+        lead = f"<p>{html.escape(self.lead)}</p>" if self.lead else ""
         return (
-            f"<table>{caption if self.title else ''}<thead><tr>{cells(self.head, 'th')}</tr></thead>"
+            f"{lead}<table>{caption if self.title else ''}<thead><tr>{cells(self.head, 'th')}</tr></thead>"
             f"<tbody>{body}</tbody></table>{notes}"
         )
 
@@ -122,15 +133,26 @@ class Tabled(ABC):
         return self.table()._repr_html_()
 
 
-def one(result: "Result") -> Table:
-    """Tabulate one run: each metric over all rows and over the last window."""
+MATTER = {
+    "rare class": ("pr_auc", "recall_at_budget", "balanced_accuracy", "accuracy"),
+    "two classes": ("accuracy", "kappa", "balanced_accuracy", "auc_all"),
+    "many classes": ("accuracy", "kappa", "balanced_accuracy", "f1_macro"),
+}
+"""The few metrics that matter for each kind of problem."""
+
+
+def one(result: "Result", *, all: bool = False) -> Table:
+    """Tabulate one run: its metrics over all rows and over the last window. all: not only those that matter most."""
     rows = [
-        (
-            metric_of(name).title,
-            "" if metric_of(name).windowed else metric_text(name, value),
-            metric_text(name, result.recent[name]),
-        )
-        for name, value in result.final.items()
+        *_of_rare_class(result),
+        *(
+            (
+                metric_of(name).title,
+                "" if metric_of(name).windowed else metric_text(name, result.final[name]),
+                metric_text(name, result.recent[name]) if name in result.recent else "",
+            )
+            for name in (result.final if all else _matter(result))
+        ),
     ]
     notes = [
         f"{result.rows:,} rows in {seconds_text(result.seconds)}{_speed(result.rows_per_second)}; "
@@ -139,11 +161,33 @@ def one(result: "Result") -> Table:
         *[f"labels used: {result.labels_used:,} of {result.rows:,}"] * (result.labels_used != result.rows),
         *[f"rows without a prediction: {100.0 * result.unpredicted:.2f} %"] * (result.unpredicted >= 5e-5),
         *[f"known drifts at {_positions(result.drifts)}"] * bool(result.drifts),
-        *[f"drifts detected at {_positions(result.detected)}"] * bool(result.detected),
+        *changes(result),
+        *(f"for comparison: {o.learner} is right on {metric_text('accuracy', o.accuracy)}" for o in result.others),
         *[f"stopped early: {result.stopped}"] * (result.stopped not in ("end", "limit")),
     ]
     last = f"last {min(result.window, result.rows):,}"
-    return Table(("metric", "all rows", last), rows, title=f"{result.learner} on {result.stream}", notes=notes)
+    title = f"{result.learner} on {result.stream}"
+    return Table(("metric", "all rows", last), rows, title=title, notes=notes, lead=result.summary)
+
+
+def _matter(result: "Result") -> list[str]:
+    """Name the metrics to show: those that somebody chose or brought, else the few that matter."""
+    few = MATTER.get(result.kind, ("accuracy", "kappa"))
+    if not all(name in result.final for name in few):
+        return list(result.final)
+    return [*few, *(name for name in result.final if name not in METRICS.own)]
+
+
+def _of_rare_class(result: "Result") -> list[tuple[str, str, str]]:
+    if result.kind != "rare class":
+        return []
+    occurring = {label: s for label, s in result.per_class.items() if s.support > 0.0}
+    label, score = min(reversed(occurring.items()), key=lambda pair: pair[1].support)
+    name = f"'{label}'" if isinstance(label, str) else f"class {label}"
+    return [
+        (f"recall of {name}", share_text(score.recall, 2), ""),
+        (f"precision of {name}", share_text(score.precision, 2), ""),
+    ]
 
 
 SHORT = ("accuracy", "kappa", "kappa_m", "kappa_t", "f1_macro", "auc")
@@ -188,6 +232,31 @@ def metric_text(name: str, value: float) -> str:
     if metric_of(name).percent:
         return f"{100.0 * value:.2f} %"
     return f"{round(value, 4) + 0.0:.4f}"  # + 0.0: no minus before a zero
+
+
+def share_text(share: float, decimals: int = 1) -> str:
+    """Write a share in per cent; a dash where undefined, and never 0 or 100 for what is not quite that.
+
+    >>> share_text(0.0062), share_text(0.99996), share_text(1.0), share_text(0.00001)
+    ('0.6 %', '> 99.9 %', '100.0 %', '< 0.1 %')
+    """
+    if share != share:
+        return "–"
+    least = 10.0**-decimals
+    if 0.0 < share and 100.0 * share < 0.5 * least:
+        return f"< {least:.{decimals}f} %"
+    if share < 1.0 and 100.0 * (1.0 - share) <= 0.5 * least:
+        return f"> {100.0 - least:.{decimals}f} %"
+    return f"{100.0 * share:.{decimals}f} %"
+
+
+def weight_text(weight: float) -> str:
+    """Write a number of rows, or what they weigh.
+
+    >>> weight_text(1443.0), weight_text(2.25)
+    ('1,443', '2.2')
+    """
+    return f"{weight:,.0f}" if weight == round(weight) else f"{weight:,.1f}"
 
 
 def equal_decimals(values: Iterable[float]) -> int:
@@ -250,6 +319,16 @@ def _over_time(result: "Result") -> list[str]:
         return []
     low, high = metric_text("accuracy", min(values)), metric_text("accuracy", max(values))
     return [f"accuracy over time  {sparkline(values, width=30)}  between {low} and {high}"]
+
+
+def changes(result: "Result") -> list[str]:
+    """Say when the learner changed itself."""
+    if not result.replaced:
+        return [f"drifts detected at {_positions(result.detected)}"] * bool(result.detected)
+    members = max(len(result.replaced), result.n_changes)  # of each member only the latest are kept
+    first, last = result.replaced[0][0], result.replaced[-1][0]
+    when = f"before row {first:,}" if first == last else f"between rows {first:,} and {last:,}"
+    return [f"drift: {members:,} {'member' if members == 1 else 'members'} replaced, {when}"]
 
 
 def _positions(rows: Sequence[int], most: int = 8) -> str:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice
-from typing import Any, final
+from typing import Any, Literal, final
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from thalweg.core.chunk import Chunk
 from thalweg.core.params import shown
 from thalweg.core.protocols import State
 from thalweg.core.schema import Schema
-from thalweg.streams.files.blocks import continues
+from thalweg.streams.files.block_stream import continues
 from thalweg.streams.files.records import FIRST, Records, infer, label_column
 from thalweg.streams.source import LIMIT, Source
 
@@ -37,6 +37,9 @@ class IterableStream(Source):
         doc="Features that are known beforehand; None: they are inferred from the first 1,000 pairs.",
         alias="schema",
     )
+    extra: Literal["refuse", "ignore"] = fields.choice(
+        default="refuse", doc="What becomes of a field that neither the schema nor the first 1,000 records have."
+    )
     limit: int | None = LIMIT
 
     def _prepare(self) -> None:
@@ -56,7 +59,7 @@ class IterableStream(Source):
                 raise TypeError(f"pair {i} of records must begin with a dict, got {shown(record)}")
         self._begin_schema = schema or infer(dicts, "records", (), nominal)
         self._pairs: Iterator[Any] = chain(first, pairs) if self._once else iter(records)
-        self._records = Records(self._begin_schema, "records")
+        self._records = Records(self._begin_schema, "records", extra=self.extra)
 
     @property
     def schema(self) -> Schema:
@@ -67,7 +70,7 @@ class IterableStream(Source):
         if self._once:
             raise ValueError("an iterable that is read only once cannot go back: pass a list, or create a new stream")
         self._pairs = iter(self.records)
-        self._records = Records(self._begin_schema, "records")
+        self._records = Records(self._begin_schema, "records", extra=self.extra)
 
     def _next(self, n: int) -> Chunk | None:
         X: list[Any] = []
@@ -91,7 +94,7 @@ class IterableStream(Source):
         if not continues(self._begin_schema, schema):
             raise ValueError("state must be a position in records with the same features")
         self._start()
-        self._records = Records(schema, "records")
+        self._records = Records(schema, "records", extra=self.extra)
         for _ in islice(self._pairs, given):
             pass
 

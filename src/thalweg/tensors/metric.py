@@ -52,7 +52,7 @@ class ChordalDistance(RankRule):
         return math.sqrt(float(self._bases(a).distances(self._bases(b)).sum()))
 
     def __deepcopy__(self, memo: Any) -> "ChordalDistance":
-        return type(self)(**self.get_params())
+        return type(self)(**self.get_params(deep=False))
 
     def _bases(self, row: Floats) -> Bases:
         key = row.tobytes()

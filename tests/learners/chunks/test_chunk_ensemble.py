@@ -211,7 +211,7 @@ def test_what_is_published_does_not_depend_on_a_restart(kind):
     for at in range(0, 900, 150):
         steady.partial_fit(X[at : at + 150], y[at : at + 150])
         restarted.partial_fit(X[at : at + 150], y[at : at + 150])
-        state, restarted = restarted.state(), ChunkEnsemble(**restarted.get_params())
+        state, restarted = restarted.state(), ChunkEnsemble(**restarted.get_params(deep=False))
         restarted.restore(state)
         for one, other in ((steady, restarted), (steady.compile(), restarted.compile())):
             a, b = one.state(), other.state()

@@ -259,10 +259,10 @@ def test_times_of_replacements_are_kept_and_what_no_ensemble_could_have_is_refus
     assert learner.replacements
     assert all(0 < row <= 900 and 0 <= member < 3 for row, member in learner.replacements)
     state = learner.state()
-    twin = make(**learner.get_params())
+    twin = make(**learner.get_params(deep=False))
     twin.restore(state)
     assert twin.replacements == learner.replacements
     name = next(n for n in state if n.endswith("replaced"))
     for wrong in (state[name] + 1000, state[name].astype(np.float64), state[name][:1]):
         with pytest.raises(ValueError, match="replaced"):
-            make(**learner.get_params()).restore(state | {name: wrong})
+            make(**learner.get_params(deep=False)).restore(state | {name: wrong})

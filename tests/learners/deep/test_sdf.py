@@ -40,7 +40,7 @@ class Cascade:
             layer = []
             for j, forest in enumerate(forests):
                 own = seed if k == j == 0 else int(np.random.SeedSequence([seed, k, j]).generate_state(1)[0])
-                layer.append(type(forest)(**forest.get_params() | {"size": size, "seed": own}))
+                layer.append(type(forest)(**forest.get_params(deep=False) | {"size": size, "seed": own}))
                 layer[-1].declare(self.schema(k, j))
             self.layers.append(layer)
 

@@ -170,7 +170,7 @@ def test_rows_of_no_weight_change_nothing(make):
     some.partial_fit(X[w > 0], y[w > 0])
     same_state(all_rows, some)
     before = some.state()
-    some.partial_fit(X[:5], y[:5], np.zeros(5)).learn_one(X[0], int(y[0]), 0.0)
+    some.partial_fit(X[:5], y[:5], sample_weight=np.zeros(5)).learn_one(X[0], int(y[0]), 0.0)
     assert all(np.array_equal(before[name], table) for name, table in some.state().items())
 
 

@@ -116,7 +116,7 @@ def follow(tree, twin, X, y, w=None):
             got = tree.predict_proba(X[r : r + 1])[0]
             np.testing.assert_allclose(got, twin.proba(x), rtol=1e-9, err_msg=f"row {r}")
         if weight > 0.0:
-            tree.partial_fit(X[r : r + 1], y[r : r + 1], [weight])
+            tree.partial_fit(X[r : r + 1], y[r : r + 1], sample_weight=[weight])
         twin.learn(x, int(y[r]), weight)
         if tree._started and tree._pool.head[p.H_NODES] != used:
             used = int(tree._pool.head[p.H_NODES])

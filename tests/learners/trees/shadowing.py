@@ -58,7 +58,7 @@ def shadow(tree, twin, X, y, w=None):
             got = tree.predict_proba(X[r : r + 1])[0]
             np.testing.assert_allclose(got, twin.proba(x), rtol=1e-9, atol=1e-12, err_msg=f"row {r}")
         if weight > 0.0:
-            tree.partial_fit(X[r : r + 1], y[r : r + 1], [weight])
+            tree.partial_fit(X[r : r + 1], y[r : r + 1], sample_weight=[weight])
         twin.learn(x, int(y[r]), weight)
         assert not tree._started or tree._pool.turns.tolist() == twin.turns, f"row {r}"
     pool = tree._pool

@@ -176,7 +176,7 @@ def test_k_copies_are_one_row_of_weight_k():
     k = np.random.default_rng(12).integers(1, 5, 300)
     never = {"grace_period": 1e9, "leaf": "bayes"}
     copies = declared((None, 3, None), **never).partial_fit(np.repeat(X, k, axis=0), np.repeat(y, k))
-    weighted = declared((None, 3, None), **never).partial_fit(X, y, k)
+    weighted = declared((None, 3, None), **never).partial_fit(X, y, sample_weight=k)
     np.testing.assert_allclose(weighted._pool.tally, copies._pool.tally, rtol=1e-12)
     np.testing.assert_allclose(weighted._pool.stats[0], copies._pool.stats[0], rtol=1e-9)
 

@@ -181,9 +181,10 @@ def test_a_query_outside_the_range_is_not_clipped_and_constants_do_not_count():
 
 
 def test_weights_of_rows_are_votes_and_nothing_is_kept_of_zero():
-    learner = WindowKNN(k=3, scale=None).partial_fit([[0.0], [1.0], [2.0]], ["a", "b", "a"], [1.0, 5.0, 2.0])
+    learner = WindowKNN(k=3, scale=None)
+    learner.partial_fit([[0.0], [1.0], [2.0]], ["a", "b", "a"], sample_weight=[1.0, 5.0, 2.0])
     assert learner.predict_proba([[1.0]]).tolist() == [[3 / 8, 5 / 8]]
-    assert learner.partial_fit([[1.0]], ["a"], [0.0]).n_rows == 3
+    assert learner.partial_fit([[1.0]], ["a"], sample_weight=[0.0]).n_rows == 3
     near = WindowKNN(k=2, scale=None, weights="distance").partial_fit([[0.0], [3.0]], ["a", "b"])
     np.testing.assert_allclose(near.predict_proba([[1.0]]), [[2 / 3, 1 / 3]])
     np.testing.assert_allclose(near.predict_proba([[0.0]]), [[1, 0]], atol=1e-8)

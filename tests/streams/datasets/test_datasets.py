@@ -11,7 +11,8 @@ from thalweg.streams.datasets import loading as datasets
 from thalweg.streams.datasets.catalogue import ABACOC, CKDT, COMPRESSED, E_TREE, SDF
 from thalweg.streams.datasets.loading import DATASETS, dataset_path, find_file, folders, get_dataset, verify
 
-HERE = [name for name, known in DATASETS.items() if known.sha256]
+HERE = [name for name, known in DATASETS.items() if known.sha256 and not known.packaged]
+PACKAGED = [name for name, known in DATASETS.items() if known.packaged]
 SPARSE = ("imdb", "newsgroups20", "spam")
 FIRST = {
     "covtype": ([2596, 51, 3], 5),
@@ -19,6 +20,10 @@ FIRST = {
     "adult": ([39, 0, 77516], "<=50K"),
     "mnist": ([0, 0, 0], 5),
     "cifar10": ([59, 62, 63], 6),
+    "digits": ([0, 0, 5], 0),
+    "flights": ([1, 0, 5.25], "no"),
+    "shuttle": ([50, 21, 77], "yes"),
+    "weather": ([-1.4756842473305716], "no"),
 }
 
 
@@ -33,6 +38,31 @@ def nowhere(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("name", [n for n in HERE if n not in SPARSE])
 def test_a_data_set_is_what_the_catalogue_says(real_data: Path, name: str) -> None:
+    compare_with_catalogue(name)
+
+
+@pytest.mark.parametrize("name", PACKAGED)
+def test_a_packaged_data_set_is_what_the_catalogue_says(nowhere: Path, name: str) -> None:
+    compare_with_catalogue(name)
+    assert verify(DATASETS[name], get_dataset(name))
+
+
+def test_packaged_data_are_small_attributed_and_always_the_same(nowhere: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    notice = " ".join((Path(__file__).parents[3] / "NOTICE").read_text("utf-8").split())
+    folder = {dataset_path(name).parent for name in PACKAGED}.pop()
+    assert {file.name for file in folder.iterdir()} == {DATASETS[name].file for name in PACKAGED}
+    assert sum(file.stat().st_size for file in folder.iterdir()) < 1_000_000
+    for name in PACKAGED:
+        known = DATASETS[name]
+        assert known.citation in notice
+        assert known.licence in notice
+        assert known.file in notice
+    monkeypatch.setenv("THALWEG_DATA", str(nowhere))
+    (nowhere / "weather.parquet").write_bytes(b"another weather")
+    assert dataset_path("weather") == folder / "weather.parquet"
+
+
+def compare_with_catalogue(name: str) -> None:
     known = DATASETS[name]
     stream = load_dataset(name)
     assert stream.name == name

@@ -297,3 +297,10 @@ def test_frames_of_all_makers_in_memory() -> None:
         chunk = ArrayStream(frame, "class").take(5)
         assert chunk.X.tolist() == [[1.0, 0.0], [2.0, 1.0]]
         assert chunk.y.tolist() == ["x", "y"]
+
+
+def test_nan_in_a_column_of_text_is_missing():
+    stream = IterableStream([({"w": "N"}, "a"), ({"w": float("nan")}, "b"), ({"w": np.float64("nan")}, "b")])
+    chunk = stream.take(3)
+    assert stream.schema.features[0].values == ("N",)
+    assert np.isnan(chunk.X[1:, 0]).all()

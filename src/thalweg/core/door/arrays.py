@@ -75,7 +75,9 @@ def number(v: Any) -> float:
 
 
 def floats(array: NDArray[Any]) -> NDArray[np.float64]:
-    """Copy to float64; what is too large for it becomes infinite, and is refused as such."""
+    """Copy to float64; what is too large for it becomes infinite, and is refused as such. No number is complex."""
+    if array.dtype.kind == "O" and any(isinstance(value, np.complexfloating) for value in array.flat):
+        raise TypeError
     with np.errstate(over="ignore"):
         return np.array(array, dtype=np.float64, order="C")
 

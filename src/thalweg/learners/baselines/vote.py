@@ -67,7 +67,7 @@ class Vote(Classifier):
         weights = [1.0] * len(self._inner) if self.weights is None else list(self.weights)
         for inner, weight in zip(self._inner, weights, strict=True):
             own = np.zeros_like(out)
-            inner.play(X, y, w, events, own, known)
+            inner.play(X, y, w, events, own, known, self._labels)
             out += own * (weight / sum(weights))
 
     def _extend(self, schema: Schema) -> None:

@@ -4,13 +4,14 @@ from typing import final
 
 from thalweg.core.classifier import Classifier
 from thalweg.core.fields import again, free
+from thalweg.core.inside import PassesOnDrifts
 from thalweg.learners.compressed.projected import Compressed, RandomProjection
 from thalweg.learners.forests.by_name import make_forest
 from thalweg.learners.forests.forest import Forest
 
 
 @final
-class CompressedForest(RandomProjection, Compressed):
+class CompressedForest(RandomProjection, PassesOnDrifts, Compressed):
     """Trees that see records through one random projection: CS-ARF, or CS leveraging bagging of Hoeffding trees.
 
     References
@@ -36,6 +37,9 @@ class CompressedForest(RandomProjection, Compressed):
     n_jobs: int = free(default=1, doc="Threads (-1: one on each core); they change nothing but the time.")
 
     __slots__ = ()
+
+    def _telling(self) -> Classifier:
+        return self._inner.learner if self._started else self._make_learner()
 
     def _make_learner(self) -> Classifier:
         return make_forest("forest", self.forest, size=self.size, seed=self.seed, n_jobs=self.n_jobs)

@@ -7,7 +7,7 @@ import numpy as np
 from thalweg.core.classifier import Classifier, Floats, Ints
 from thalweg.core.door import Rows
 from thalweg.core.fields import again, flag, number, whole
-from thalweg.core.inside import made_like
+from thalweg.core.inside import PassesOnDrifts, made_like
 from thalweg.core.protocols import State
 from thalweg.core.schema import Schema
 from thalweg.core.tables import prefixed, under
@@ -191,7 +191,7 @@ class PCAKNN(Neighbours, Size, Compressed):
 
 
 @final
-class CompressedBaggedKNN(Bagging, Neighbours, RandomProjection, Compressed):
+class CompressedBaggedKNN(Bagging, Neighbours, RandomProjection, PassesOnDrifts, Compressed):
     """Bagged nearest neighbours behind one random projection (CS-kNN under leveraging bagging).
 
     The members hardly differ; CompressedBagging gives each its own matrix, which helps much more.
@@ -213,13 +213,8 @@ class CompressedBaggedKNN(Bagging, Neighbours, RandomProjection, Compressed):
 
     __slots__ = ()
 
-    @property
-    def replacements(self) -> list[tuple[int, int]]:
-        """When members were replaced: (rows learned by then, member), in order; the latest 18 of each member."""
-        if not self._started:
-            return []
-        assert isinstance(self._inner.learner, BaggedKNN)
-        return self._inner.learner.replacements
+    def _telling(self) -> Classifier:
+        return self._inner.learner if self._started else self._make_learner()
 
     def _make_learner(self) -> Classifier:
         return made_like(BaggedKNN, self)

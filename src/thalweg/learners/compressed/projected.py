@@ -122,14 +122,15 @@ class Compressed(Classifier):
             row = np.where(learns, ~events, events)
             self._observe(X, row[learns], Y[learns])
             own = np.zeros((len(events), out.shape[1]))
-            inner.play(Y, y[row] if len(y) else y, w[row] if len(w) else w, np.where(learns, ~each, each), own, known)
+            y, w = y[row] if len(y) else y, w[row] if len(w) else w
+            inner.play(Y, y, w, np.where(learns, ~each, each), own, known, self._labels)
             out[row[~learns]] = own[~learns]
         else:
             Y = np.zeros((X.shape[0], projection.dimension))
             projection.project(X, np.arange(len(Y)), Y)
             learned = ~events[events < 0]
             self._observe(X, learned, Y[learned])
-            inner.play(Y, y, w, events, out, known)
+            inner.play(Y, y, w, events, out, known, self._labels)
 
     def _observe(self, X: Any, learned: Ints, Y: Floats) -> None:
         """Note how far every eighth learned row is from the one before it, before and after the projection."""

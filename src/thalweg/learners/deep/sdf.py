@@ -11,7 +11,7 @@ from thalweg.core.classifier import Classifier, Floats, Ints
 from thalweg.core.declared import check
 from thalweg.core.fields import choice, free, whole
 from thalweg.core.in_use import looks
-from thalweg.core.inside import Inner
+from thalweg.core.inside import Inner, finds_drifts
 from thalweg.core.protocols import State
 from thalweg.core.schema import Schema
 from thalweg.core.steps import Steps, cut, unroll
@@ -21,6 +21,7 @@ from thalweg.learners.deep.frozen_deep import FrozenDeepForest
 from thalweg.learners.forests.by_name import make_forest
 from thalweg.learners.forests.forest import Forest, check_jobs, play_together
 from thalweg.learners.forests.view import History
+from thalweg.pool.importances import WithImportances
 
 _FAST = "warning='adwin(delta=0.01)', drift='adwin(delta=0.001)'"
 PRESETS: dict[str, dict[str, Any]] = {
@@ -50,7 +51,7 @@ _SHARDS = 2  # of each forest: there are enough forests for threads
 
 
 @final
-class StreamingDeepForest(Classifier):
+class StreamingDeepForest(WithImportances, Classifier):
     """Layers of forests; each layer sees the record and what the layer before it says about the record.
 
     The answers of a layer come from before it learned the row, so that no label leaks into the next layer.
@@ -360,6 +361,21 @@ class StreamingDeepForest(Classifier):
         return [sum(forest.warnings for forest in layer) for layer in self._histories()]
 
     @property
+    def finds_drifts(self) -> bool:
+        """Does it look for drifts, and tell of those it found?"""
+        return any(finds_drifts(forest) for forest in self._new_layer(0))
+
+    @property
+    def n_drifts(self) -> int:
+        """How many trees were replaced so far."""
+        return sum(self.layer_drifts)
+
+    @property
+    def rows_learned(self) -> int:
+        """Rows learned so far."""
+        return self._histories()[0][0].rows if self._started else 0
+
+    @property
     def replacements(self) -> list[tuple[int, int]]:
         """When trees were replaced: (rows learned before, tree), in order of time; the latest 18 of each tree."""
         found, first, histories = [], 0, self._histories()
@@ -369,6 +385,22 @@ class StreamingDeepForest(Classifier):
                 found += [(began + row, first + t) for row, t in forest.learner.replacements]
                 first += int(forest.learner.size)
         return sorted(found)
+
+    def _gains(self) -> Floats:
+        """Add up the layers by their say: what each gains by a feature itself, and through the layer before it."""
+        self._must_have_begun()
+        assert self._schema is not None
+        gains, passed_on = np.zeros(self._schema.n_features), np.zeros(self._schema.n_features)
+        for k, say in enumerate(self.layer_weights):
+            shares = np.mean([forest.lend(self._labels).feature_importances_ for forest in self._layers[k]], axis=0)
+            if k:
+                given = self._columns >= 0
+                own = np.zeros(len(gains))
+                own[self._columns[given]] = shares[given]
+                shares = own + shares[~given].sum() * passed_on
+            passed_on = shares
+            gains += say * shares
+        return gains
 
     def memory(self) -> dict[str, int]:
         """Bytes of the model by layer."""

@@ -14,7 +14,7 @@ from typing import Any, Literal
 import numpy as np
 
 from thalweg.core import params
-from thalweg.core.classifier import Classifier, Floats, Ints
+from thalweg.core.classifier import Floats, Ints
 from thalweg.core.fields import again, choice, fixed, free, number, whole
 from thalweg.core.in_use import looks
 from thalweg.core.protocols import State
@@ -24,8 +24,9 @@ from thalweg.index.sources import plain_sides
 from thalweg.jit.random import seeded
 from thalweg.learners.forests import forest_jit as m
 from thalweg.learners.forests.plan import Plan
-from thalweg.learners.forests.view import History, Member, importances, look, permuted
+from thalweg.learners.forests.view import History, Member, look
 from thalweg.pool.explanation import Explanation, explain, way_down
+from thalweg.pool.importances import WithImportances, split_gains
 from thalweg.pool.leaf_jit import L_PATCH
 from thalweg.pool.pool import Pool
 from thalweg.pool.rules import Growing, Rules
@@ -57,7 +58,7 @@ def check_jobs(name: str, value: Any) -> None:
         raise ValueError(f"{name} must be a number of threads, or -1 for one on each core, got 0")
 
 
-class Forest(Growing, Classifier):
+class Forest(Growing, WithImportances):
     """A pool of trees, a rule that samples rows for each, and a rule that replaces the failing."""
 
     missing = "native"
@@ -216,6 +217,7 @@ class Forest(Growing, Classifier):
     def _rehearse(self) -> None:
         for shard in self._shards[:1]:
             shard.pool.rehearse()
+        self._gains()
 
     def _tables(self) -> State:
         tables = dict(self._arrays)
@@ -275,6 +277,21 @@ class Forest(Growing, Classifier):
         return [look(t, view, row) for t, (view, row, _) in enumerate(self._views())]
 
     @property
+    def finds_drifts(self) -> bool:
+        """Does it look for drifts, and tell of those it found?"""
+        return (self._plan if self._started else self._make_plan(1)).replacing != m.REPLACE_NEVER
+
+    @property
+    def n_drifts(self) -> int:
+        """How many trees were replaced so far."""
+        return self.history.drifts
+
+    @property
+    def rows_learned(self) -> int:
+        """Rows learned so far."""
+        return self.history.rows
+
+    @property
     def replacements(self) -> list[tuple[int, int]]:
         """When trees were replaced: (rows learned before, member), in order of time; the latest 18 of each member."""
         found = []
@@ -300,27 +317,12 @@ class Forest(Growing, Classifier):
         rows, warnings, drifts = members[0, m.M_ROWS], members[:, m.M_WARNINGS].sum(), members[:, m.M_DRIFTS].sum()
         return History(int(rows), int(warnings), int(drifts))
 
-    @looks
-    def importances(self, X: Any = None, y: Any = None, *, repeats: int = 3, seed: int = 1) -> dict[str, float]:
-        """How much each feature matters, greatest first.
-
-        Without a window: its part in what all splits gain. With one, rows X with labels y: how much accuracy is lost
-        when the feature's values are shuffled among the rows.
-
-        Examples
-        --------
-        >>> from thalweg import SEA, OnlineBagging
-        >>> chunk = SEA(seed=1, noise=0.0).read(20_000)
-        >>> found = OnlineBagging(size=3).partial_fit(chunk.X, chunk.y).importances()
-        >>> list(found)[-1], round(sum(found.values()), 6)
-        ('x2', 1.0)
-        """
-        views = [(view, 1.0) for view, _, _ in self._views()]
-        if X is None and y is None:
-            return importances(views)
-        params.whole("repeats", repeats, least=1)
-        params.whole("seed", seed, least=0)
-        return permuted(self, X, y, repeats, seed)
+    def _gains(self) -> Floats:
+        views = self._views()
+        gains = np.zeros(views[0][0].schema.n_features)
+        for view, _, _ in views:  # a tree that sees nothing of use counts little
+            gains += split_gains(view.nodes, view.tally, view.root, len(gains))
+        return gains
 
     @looks
     def explain_one(self, x: Any) -> Explanation:

@@ -1,5 +1,7 @@
 """The loop over members and events for every forest. The tables of the trees are in pool_jit.py.
 
+Over 450 lines: its functions are inlined into one loop, which is best read in one place (decision 17).
+
 A member is two trees of the pool, a detector or two, a generator and a record. Members of most forests do not look at
 each other. Then member after member plays all events (``apart``), which keeps its leaves in the cache and lets threads
 share the work; the answer is the same as event after event. Where members depend on each other, or share a limited

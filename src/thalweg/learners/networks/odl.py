@@ -117,6 +117,11 @@ class OnlineDeepLearning(Classifier):
         return {depth: float(alpha[depth]) for depth in range(0 if self.input_classifier else 1, len(alpha))}
 
     @property
+    def finds_drifts(self) -> bool:
+        """Does it look for drifts, and tell of those it found?"""
+        return make_detector("drift", self.drift) is not None
+
+    @property
     def n_drifts(self) -> int:
         """Drifts that the detector has reported."""
         return int(self._net["head"][jit.H_DRIFTS]) if self._started else 0

@@ -88,7 +88,7 @@ class Reduction:
 
     def copy(self) -> "Reduction":
         """Make another that knows the same."""
-        patches = None if self._patches is None else PatchFeatures(**self._patches.get_params())
+        patches = None if self._patches is None else PatchFeatures(**self._patches.get_params(deep=False))
         other = Reduction(self._shape, patches, self._most)
         other.adopt(self.tables())
         return other

@@ -103,6 +103,11 @@ class SubspaceLearner(SubspaceParams, TensorParams, Classifier):
         return {name: float(self._own["gauge"][jit.ERRORS + v]) for v, name in enumerate(asked)}
 
     @property
+    def finds_drifts(self) -> bool:
+        """Does it look for drifts, and tell of those it found?"""
+        return make_detector("drift", self.drift) is not None
+
+    @property
     def n_drifts(self) -> int:
         """How often all was learnt anew because errors had risen."""
         return int(self._own["head"][DRIFTS]) if self._started else 0

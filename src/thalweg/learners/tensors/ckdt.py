@@ -120,7 +120,7 @@ class CKDT(TensorTreeLearner, RankRule, Classifier):
             similarity=self._chosen("similarity"), rank=self._chosen("rank"), max_rank=self.max_rank,
             energy=self.energy, route=self.route, append_norm=self._chosen("append_norm"), seed=self.seed,
         )  # fmt: skip
-        return Landmarks(how.get_params(), self.landmarks, self.stratify, self.seed)
+        return Landmarks(how.get_params(deep=False), self.landmarks, self.stratify, self.seed)
 
     def _chosen(self, name: str) -> Any:
         """A parameter, or what stands for None.

@@ -328,6 +328,11 @@ class CKDTForest(BinnedTreeParams, RankRule, TensorParams, Classifier):
         return int(self._marks[MARK_RESTARTS]) if self._started else 0
 
     @property
+    def n_drifts(self) -> int:
+        """How often landmarks or members were replaced because the stream had changed."""
+        return max(self.n_builds - POOLS, 0) + self.n_restarts
+
+    @property
     def n_leaves(self) -> list[int]:
         """Leaves of each tree."""
         return self._trees.n_leaves.tolist() if self._started else [1] * self.size

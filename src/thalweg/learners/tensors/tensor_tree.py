@@ -414,6 +414,11 @@ class TensorTreeLearner(BinnedTreeParams, TensorParams):
         return int(self._tree.marks[MARK_BUILDS]) if self._started else 0
 
     @property
+    def n_drifts(self) -> int:
+        """How often they were built again because the stream had changed."""
+        return max(self.n_builds - 1, 0)
+
+    @property
     def n_leaves(self) -> int:
         """Leaves of the tree."""
         return 1 if self._model is None else int(self._model.trees.n_leaves[0])

@@ -19,7 +19,7 @@ from thalweg.pool.extras import Extras
 from thalweg.pool.pool import Pool
 from thalweg.pool.pool_jit import ALTERNATES
 from thalweg.pool.rules import GrowingAlone
-from thalweg.pool.tree import Tree
+from thalweg.pool.tree import Splitting, Tree
 from thalweg.show.tree_picture import Pictured, View
 
 LEVELS = 16
@@ -38,7 +38,7 @@ def _adwin(argument: str, value: Any) -> ADWIN:
 
 
 @final
-class HoeffdingAdaptiveTree(GrowingAlone, Tree, Pictured):
+class HoeffdingAdaptiveTree(GrowingAlone, Splitting, Tree, Pictured):
     """Each inner node watches its errors; where they rise an alternate subtree grows, and takes over once it is better.
 
     At the limit of memory the least promising leaves stop observing, and where there is no room for an alternate the
@@ -126,6 +126,11 @@ class HoeffdingAdaptiveTree(GrowingAlone, Tree, Pictured):
             view = self._view()
             counts["growing"] = sum(not view.is_leaf(i) and int(self._pool.links[i]) >= 0 for i, *_ in view.walk())
         return counts
+
+    @property
+    def n_drifts(self) -> int:
+        """How often an alternate subtree has taken over."""
+        return self.alternates["taken over"]
 
     def _ways(self, view: View, X: Floats, sides: range) -> list[Way]:
         """Also those through alternates that vote: as if each had taken over already."""

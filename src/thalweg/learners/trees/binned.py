@@ -14,6 +14,7 @@ from thalweg.core.fields import Parametrised
 from thalweg.core.protocols import State
 from thalweg.jit.compile import plain
 from thalweg.learners.trees import binned_jit as jit
+from thalweg.pool.importances import decreases
 
 BOUNDS = {"mcdiarmid": jit.MCDIARMID, "gaussian": jit.GAUSSIAN, "lcb": jit.LCB, "hoeffding": jit.HOEFFDING}
 LEAVES = {"majority": jit.MAJORITY, "bayes": jit.BAYES, "adaptive": jit.ADAPTIVE}
@@ -191,6 +192,16 @@ class BinnedTrees(BinnedTreeParams):
             is_leaf = self._now.links[t, i, jit.NODE_FEATURE] == jit.LEAF
             weights[i] = self._now.classes[t, after, jit.PLANE_ALL] if is_leaf else weights[after] + weights[after + 1]
         return weights
+
+    def decreases(self, tree: int, features: int) -> Floats:
+        """Give by how much the splits on each feature make a row purer; some features may have no bins yet."""
+        t, counts = self._tree(tree), self.class_weights(tree)
+        links = self._now.links[t, : len(counts)]
+        inner = np.flatnonzero(links[:, jit.NODE_FEATURE] >= 0)
+        parents = np.zeros(len(counts), dtype=np.int64)
+        for side in (0, 1):
+            parents[links[inner, jit.NODE_NEXT] + side] = inner
+        return decreases(counts, inner, parents[1:], links[inner, jit.NODE_FEATURE], features)
 
     def importances(self, tree: int) -> Floats:
         """Give the sum of the gains of all splits on each feature."""

@@ -7,12 +7,12 @@ from thalweg.learners.trees.efdt_jit import Kept, play
 from thalweg.pool.extras import Extras
 from thalweg.pool.pool_jit import KEPT
 from thalweg.pool.rules import GrowingAlone
-from thalweg.pool.tree import Tree
+from thalweg.pool.tree import Splitting, Tree
 from thalweg.show.tree_picture import Pictured
 
 
 @final
-class ExtremelyFastDecisionTree(GrowingAlone, Tree, Pictured):
+class ExtremelyFastDecisionTree(GrowingAlone, Splitting, Tree, Pictured):
     """A leaf splits once its best attribute beats no split; each inner node goes on observing, and reviews its split.
 
     At a review another attribute wins if it is better than the present one by more than the bound, or by more than

@@ -5,12 +5,12 @@ from typing import Literal, final
 from thalweg.core.fields import choice, flag, number
 from thalweg.learners.trees.hoeffding_jit import play
 from thalweg.pool.rules import GrowingAlone
-from thalweg.pool.tree import Tree
+from thalweg.pool.tree import Splitting, Tree
 from thalweg.show.tree_picture import Pictured
 
 
 @final
-class HoeffdingTree(GrowingAlone, Tree, Pictured):
+class HoeffdingTree(GrowingAlone, Splitting, Tree, Pictured):
     """A leaf splits on its best attribute once the attribute is better than the second best with confidence 1 - delta.
 
     Missing values are skipped by the observers and follow the heavier branch.

@@ -12,6 +12,7 @@ from thalweg.core.protocols import State
 from thalweg.core.schema import Schema
 from thalweg.learners.trees.binned import BinnedTreeParams, BinnedTrees
 from thalweg.pool.explanation import Explanation, Way, explain, spread
+from thalweg.pool.importances import WithImportances
 from thalweg.show.tree_picture import compared
 
 PRESETS: dict[str, dict[str, Any]] = {
@@ -31,7 +32,7 @@ class Waiting(NamedTuple):
 
 
 @final
-class McDiarmidTree(BinnedTreeParams, Classifier):
+class McDiarmidTree(BinnedTreeParams, WithImportances, Classifier):
     """Leaves count classes by bin; one splits on the feature with the highest Gini gain once that is surely worth it.
 
     n: the weight of a leaf; a, b: its best and second best feature (not to split is one, with gain 0); z: the normal
@@ -87,15 +88,10 @@ class McDiarmidTree(BinnedTreeParams, Classifier):
         """How many splits lie above the deepest leaf."""
         return int(self._trees.depth[0]) if self._started else 0
 
-    @looks
-    def importances(self) -> dict[str, float]:
-        """Give the sum of the gains of all splits on each feature, by its name."""
-        if self._schema is None:
-            return {}
-        found = dict.fromkeys(self._schema.names, 0.0)
-        if self._started:
-            found |= zip(self._schema.names, self._trees.importances(0).tolist(), strict=False)
-        return found
+    def _gains(self) -> Floats:
+        if not self._started or self._schema is None:
+            raise ValueError("the tree has not seen a row yet: nothing to look at")
+        return self._trees.decreases(0, self._schema.n_features)
 
     def path(self, x: Any) -> list[tuple[str, float, bool]]:
         """Give the splits that a record passes: name of the feature, threshold, and whether it is above.

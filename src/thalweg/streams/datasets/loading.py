@@ -1,4 +1,7 @@
-"""Real data sets by name: from the folder that THALWEG_DATA names, from the cache, or, only when asked, from OpenML."""
+"""Real data sets by name: from this package, from the folder that THALWEG_DATA names, from the cache, or from OpenML.
+
+Nothing is downloaded unless it is asked for.
+"""
 
 import json
 import os
@@ -10,7 +13,7 @@ from msgspec.structs import replace
 
 from thalweg.core.params import flag, shown
 from thalweg.core.schema import Schema
-from thalweg.streams.datasets.catalogue import DATASETS, Dataset
+from thalweg.streams.datasets.catalogue import DATASETS, PACKAGED, Dataset
 from thalweg.streams.datasets.download import Watch, checksum, describe, fetch
 
 if TYPE_CHECKING:
@@ -57,8 +60,6 @@ def load_dataset(
     flag("download", download)
     if sparse is not None:
         flag("sparse", sparse)
-    if dataset.package:
-        return _from_array(dataset, *_digits(), limit, options | ({} if sparse is None else {"sparse": sparse}))
     path = get_dataset(name) if download and find_file(dataset) is None else dataset_path(name)
     if path.suffix in (".npz", ".libsvm"):
         wide = dataset.sparse and dataset.rows * dataset.features > _MOST_CELLS
@@ -107,10 +108,14 @@ def find_entry(name: str) -> Dataset:
 
 
 def find_file(dataset: Dataset) -> Path | None:
-    """Find the file of a data set; None: it is not there.
+    """Find the file of a data set; None: it is not there. One that comes with the library is always that one.
 
+    >>> find_file(DATASETS["digits"]).name
+    'digits.npz'
     >>> find_file(DATASETS["yahoo-music"])
     """
+    if dataset.packaged:
+        return PACKAGED / dataset.file
     for folder in folders().values():
         for file in dataset.files if folder else ():
             if (path := Path(folder or "") / file).is_file():
@@ -129,8 +134,6 @@ def dataset_path(name: str) -> Path:
     path = find_file(dataset)
     if path is not None:
         return path
-    if dataset.package:
-        raise FileNotFoundError(f"data set {name!r} has no file: load_dataset reads it from {dataset.package}")
     first, *others = dataset.files
     stem = first.removesuffix(Path(first).suffix)
     if others:
@@ -260,13 +263,3 @@ def _from_array(dataset: Dataset, X: Any, y: Any, limit: int | None, options: di
     stream = ArrayStream(X, y, limit=limit, **options)
     stream.name, stream.white = dataset.name, dataset.white
     return stream
-
-
-def _digits() -> tuple[Any, Any]:
-    """Give the images of handwritten digits that come with scikit-learn, and what they show."""
-    try:
-        from sklearn.datasets import load_digits
-    except ImportError:
-        raise ImportError("data set 'digits' comes with scikit-learn: pip install scikit-learn") from None
-    found = load_digits()
-    return found.images.astype("uint8"), found.target

@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 from thalweg.core.chunk import Chunk
 from thalweg.core.params import shown
 from thalweg.core.schema import Feature, Schema
-from thalweg.streams.files.blocks import Block, Mark
-from thalweg.streams.files.column_stream import ColumnStream
+from thalweg.streams.files.block import Block, Mark
+from thalweg.streams.files.block_stream import BlockStream
 from thalweg.streams.files.csv import csv_jit as jit
 from thalweg.streams.files.lines import line_blocks, stamp
+from thalweg.streams.files.named_columns import NamedColumns
 from thalweg.streams.files.text import Buffer, arrow_type, kind_of, open_bytes
 from thalweg.streams.files.text_table import WordTable, grown
 
@@ -25,7 +26,7 @@ _MOST = 1 << 24  # bytes of the longest header
 
 
 @final
-class ARFFStream(ColumnStream):
+class ARFFStream(NamedColumns, BlockStream):
     r"""The records of an ARFF file, in order, in constant memory; .gz, .bz2, .zst are unpacked on the way.
 
     Nominal attributes have the declared values, in that order; new values join those of string attributes as they
@@ -141,7 +142,7 @@ class ARFFStream(ColumnStream):
         """Give every column its place."""
         held = {n: ("text" if isinstance(k, list) else k) for n, k in self._attributes.items()}
         types = {n: arrow_type(k) for n, k in held.items()}
-        inferred = self._columns_of(types, self._given_schema).schema
+        inferred = self._columns_of(self._name, types, self._given_schema).schema
         features = []
         for f in inferred.features:
             kind = self._attributes[f.name]

@@ -11,7 +11,7 @@ import numpy as np
 
 DAMAGE = (
     OSError, ValueError, TypeError, LookupError, EOFError, MemoryError, ArithmeticError, RuntimeError,
-    zipfile.BadZipFile, zlib.error, struct.error, tokenize.TokenError,
+    zipfile.BadZipFile, zlib.error, struct.error, tokenize.TokenError, SyntaxError,
 )  # fmt: skip
 """What reading damaged arrays may raise."""
 

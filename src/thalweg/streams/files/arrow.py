@@ -11,8 +11,9 @@ from typing import Any, final
 from thalweg.core.chunk import Chunk
 from thalweg.core.fields import again, fixed
 from thalweg.core.schema import Schema
-from thalweg.streams.files.blocks import Block, Mark, check_path
-from thalweg.streams.files.column_stream import ColumnStream
+from thalweg.streams.files.block import Block, Mark
+from thalweg.streams.files.block_stream import BlockStream, check_path
+from thalweg.streams.files.named_columns import NamedColumns
 from thalweg.streams.files.quarantine import Bad
 
 _BATCH = 8192  # records that are turned into rows at a time: few enough to stay in the processor's cache
@@ -20,7 +21,7 @@ SCHEMA_KEY = b"thalweg"
 """Where a file that this library wrote keeps the schema of the stream."""
 
 
-class _ArrowFiles(ColumnStream):
+class _ArrowFiles(NamedColumns, BlockStream):
     """Reads record batches of files one after another."""
 
     _kind: str = fixed("Parquet")
@@ -68,7 +69,7 @@ class _ArrowFiles(ColumnStream):
             other = (self.target, self.time, self.label_time)
             schema = self._as_written(written, [n for n in fields.names if n not in other])
         self._text = [n for n, t in self._types.items() if pa.types.is_string(t)]
-        self._columns = self._columns_of(self._types, schema)
+        self._columns = self._columns_of(self._name, self._types, schema)
 
     @property
     def _article(self) -> str:

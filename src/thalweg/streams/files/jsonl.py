@@ -11,9 +11,10 @@ from thalweg.core.chunk import Chunk
 from thalweg.core.fields import again, fixed
 from thalweg.core.params import shown
 from thalweg.core.schema import Schema
-from thalweg.streams.files.blocks import Block, Mark
-from thalweg.streams.files.column_stream import ColumnStream
+from thalweg.streams.files.block import Block, Mark
+from thalweg.streams.files.block_stream import BlockStream
 from thalweg.streams.files.lines import line_blocks, stamp
+from thalweg.streams.files.named_columns import NamedColumns
 from thalweg.streams.files.records import FIRST, Records, infer, label_column
 from thalweg.streams.files.text import Buffer, open_bytes
 
@@ -21,7 +22,7 @@ _ROWS = 1024
 
 
 @final
-class JSONLinesStream(ColumnStream):
+class JSONLinesStream(NamedColumns, BlockStream):
     r"""The records of a file with one JSON object on each line, in order; .gz, .bz2, .zst are unpacked on the way.
 
     Types are inferred from the first 1,000 records. A field that is null or absent is missing.
@@ -60,8 +61,8 @@ class JSONLinesStream(ColumnStream):
                 self._input = buffer
             found = self._infer(buffer)
         schema = self._given_schema
-        self._records = Records(schema or found, self._name)
-        if schema is not None and set(schema.names) != set(found.names):
+        self._records = Records(schema or found, self._name, extra=self.extra)
+        if schema is not None and self.extra == "refuse" and set(schema.names) != set(found.names):
             raise ValueError(
                 f"schema must have the features {shown(list(found.names), 200)} of {self._name}, "
                 f"got {shown(list(schema.names), 200)}"
@@ -115,7 +116,7 @@ class JSONLinesStream(ColumnStream):
         return self._records.schema
 
     def _set_schema(self, schema: Schema) -> None:
-        self._records = Records(schema, self._name)
+        self._records = Records(schema, self._name, extra=self.extra)
 
     def _blocks_from(self, mark: Mark) -> Iterator[Block]:
         with self._opened(mark) as (buffer, _):

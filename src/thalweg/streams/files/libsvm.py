@@ -10,7 +10,8 @@ from thalweg.core.chunk import Chunk
 from thalweg.core.fields import fixed, flag, whole
 from thalweg.core.params import shown
 from thalweg.core.schema import Schema
-from thalweg.streams.files.blocks import MOST_FEATURES, Block, BlockStream, Mark
+from thalweg.streams.files.block import Block, Mark
+from thalweg.streams.files.block_stream import MOST_FEATURES, BlockStream
 from thalweg.streams.files.lines import line_blocks, lines_from
 from thalweg.streams.files.records import label_column
 from thalweg.streams.files.text import Buffer, kind_of, open_bytes

@@ -7,7 +7,7 @@ from typing import Any
 
 from thalweg.core.chunk import Chunk
 from thalweg.core.params import shown
-from thalweg.streams.files.blocks import Block, Mark
+from thalweg.streams.files.block import Block, Mark
 from thalweg.streams.files.quarantine import Bad
 from thalweg.streams.files.text import Buffer
 

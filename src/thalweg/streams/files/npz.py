@@ -13,7 +13,8 @@ from thalweg.core.fields import flag, free
 from thalweg.core.params import shown
 from thalweg.core.schema import Schema
 from thalweg.streams.files.array_header import DAMAGE, array_header
-from thalweg.streams.files.blocks import MOST_FEATURES, Block, BlockStream, Mark
+from thalweg.streams.files.block import Block, Mark
+from thalweg.streams.files.block_stream import MOST_FEATURES, BlockStream
 from thalweg.streams.files.columns import refuse_schema
 from thalweg.streams.files.quarantine import Bad
 from thalweg.streams.source import csr

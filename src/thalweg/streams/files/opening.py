@@ -1,11 +1,13 @@
 """Files of any size, by what their names end with."""
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from thalweg.core import params
-from thalweg.registry import FORMATS, Format, format_of
+from thalweg.registry import FORMATS, Format, format_of, parameters
+from thalweg.streams.files.marks import MISSING
 
 if TYPE_CHECKING:
     from thalweg.streams.files.arff import ARFFStream
@@ -20,7 +22,10 @@ if TYPE_CHECKING:
 _PACKED = (".gz", ".bz2", ".zst", ".lz4")
 
 
-def open_file(path: str | os.PathLike[str], target: str | None = None, **options: Any) -> "FileStream":
+def open_file(
+    path: str | os.PathLike[str], target: str | None = None, *, format: str | None = None,
+    more_missing: Sequence[str] = (), **options: Any,
+) -> "FileStream":  # fmt: skip
     """Open a file by what its name ends with, or standard input.
 
     Parameters
@@ -29,6 +34,11 @@ def open_file(path: str | os.PathLike[str], target: str | None = None, **options
         The file; "-" is standard input with CSV, "-.tsv" with tabs between the values, "-.jsonl" with JSON lines.
     target : str | None
         The column with the labels; None: ``class`` (``y`` in an .npz; a .libsvm has no names).
+    format : str | None
+        What the file holds, whatever its name: "csv", "tsv", "arff", "jsonl", "libsvm", "parquet", "arrow" or "npz";
+        None: what its name ends with says it.
+    more_missing : Sequence[str]
+        Words that stand for a missing value in a text file, beside the usual ones.
     options
         Those of its stream. A folder is read as the Parquet, or else the Arrow, files in it.
 
@@ -36,13 +46,33 @@ def open_file(path: str | os.PathLike[str], target: str | None = None, **options
     --------
     >>> open_file("notes.doc")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    ValueError: path must end with .csv, .tsv, .tab, .arff, .jsonl, ... or .npz, got 'notes.doc'
+    ValueError: path must end with .csv, .tsv, .tab, .arff, .jsonl, ... or .npz, got 'notes.doc': for another name ...
     """
     params.path("path", path)
-    named: dict[str, Any] = {} if target is None else {"target": target}
     text = os.fspath(path)
-    if text == "-" or text.startswith("-."):
-        return _standard_input(text, {**named, **options})
+    standard_input = text == "-" or text.startswith("-.")
+    kind, tabs = _standard_input(text, format) if standard_input else _kind(text, format)
+    given: dict[str, Any] = {"target": target} if target is not None and kind.target != "" else {}
+    given |= {"delimiter": "\t"} if tabs and "delimiter" not in options else {}
+    if more_missing:
+        given["missing_words"] = (*options.pop("missing_words", MISSING), *more_missing)
+    known = {"path", "target", *parameters(kind.cls)}
+    for name in (*given, *options):
+        if name not in known:
+            own = "more_missing" if name == "missing_words" else name
+            raise ValueError(f"{own} must not be given for {_shown(text)}: {kind.name} has no such option")
+    return kind.make(path="-" if standard_input else path, **given | options)  # type: ignore[no-any-return]
+
+
+def _shown(text: str) -> str:
+    return "standard input" if text[:1] == "-" else text
+
+
+def _kind(text: str, format: str | None) -> tuple[Format, bool]:
+    """Find the format of a file, and whether tabs stand between its values."""
+    if format is not None:
+        params.choice("format", format, ("tsv", *FORMATS))
+        return FORMATS["csv" if format == "tsv" else format], format == "tsv"
     suffixes = [s.lower() for s in Path(text).suffixes]
     packed = bool(suffixes) and suffixes[-1] in _PACKED
     kind = format_of(suffixes[-2 if packed else -1]) if len(suffixes) > packed else None
@@ -54,11 +84,9 @@ def open_file(path: str | os.PathLike[str], target: str | None = None, **options
         )
         raise ValueError(
             f"path must end with {', '.join(text_ends)} (also {', '.join(_PACKED)}), {', '.join(other[:-1])} "
-            f"or {other[-1]}, got {text!r}"
+            f"or {other[-1]}, got {text!r}: for another name say format='csv' (--format csv)"
         )
-    if kind.target == "":
-        named = {}
-    return kind.make(path=path, **named, **options)  # type: ignore[no-any-return]
+    return kind, False
 
 
 def _of_folder(folder: Path) -> Format:
@@ -67,10 +95,12 @@ def _of_folder(folder: Path) -> Format:
     return FORMATS["arrow" if arrow and not any(folder.glob("*.p*q*")) else "parquet"]
 
 
-def _standard_input(text: str, options: dict[str, Any]) -> "FileStream":
-    ending = text[1:].lower() or ".csv"
+def _standard_input(text: str, format: str | None) -> tuple[Format, bool]:
+    """Find what standard input holds, and whether tabs stand between its values."""
+    ending = text[1:].lower() or f".{format or 'csv'}"
     kind = format_of(ending)
     if kind not in (FORMATS["csv"], FORMATS["jsonl"]):
-        raise ValueError(f"standard input must be one of -, -.csv, -.tsv, -.jsonl (CSV, JSON lines), got {text!r}")
-    tabs = {"delimiter": "\t"} if kind is FORMATS["csv"] and ending != ".csv" else {}
-    return kind.make(path="-", **tabs | options)  # type: ignore[no-any-return]
+        raise ValueError(
+            f"standard input must be one of -, -.csv, -.tsv, -.jsonl (CSV, JSON lines), got {(format or text)!r}"
+        )
+    return kind, kind is FORMATS["csv"] and ending != ".csv"

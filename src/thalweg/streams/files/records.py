@@ -1,7 +1,7 @@
 """Records that are dicts: what each field holds is inferred from the first ones, and later ones must keep to it."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,8 +44,8 @@ class Records:
     [0.0, 9.0]
     """
 
-    def __init__(self, schema: Schema, where: str) -> None:
-        self.schema, self.where = schema, where
+    def __init__(self, schema: Schema, where: str, *, extra: Literal["refuse", "ignore"] = "refuse") -> None:
+        self.schema, self.where, self.extra = schema, where, extra
         self.labels = Labels()
 
     def row(self, record: Any, leave: Sequence[str]) -> NDArray[np.float64]:
@@ -54,17 +54,14 @@ class Records:
             raise ValueError(f"must be a record of names and values, got {shown(record, 60)}")
         features = self.schema.features
         if len(record) > len(features):
-            known = {*self.schema.names, *leave}
-            for name in record:
-                if name not in known:
-                    raise ValueError(f"must have only the fields of the first records, got {shown(name, 60)}")
+            self._refuse_extra(record, leave)
         row = np.full(len(features), np.nan)
         new: dict[int, list[Any]] = {}
         found = 0
         for i, feature in enumerate(features):
             value = record.get(feature.name)
             found += feature.name in record
-            if value is None:
+            if value is None or value != value:  # NaN is missing, in a column of text too
                 continue
             if feature.values is None:
                 if isinstance(value, str) or not isinstance(value, (bool, int, float, np.number, np.bool_)):
@@ -98,12 +95,20 @@ class Records:
             new[i] = [value]
             row[i] = len(feature.values)
         if found + sum(n in record for n in leave) < len(record):
-            known = {*self.schema.names, *leave}
-            name = next(n for n in record if n not in known)
-            raise ValueError(f"must have only the fields of the first records, got {shown(name, 60)}")
+            self._refuse_extra(record, leave)
         if new:
             self.schema = grown(self.schema, new)
         return row
+
+    def _refuse_extra(self, record: Mapping[str, Any], leave: Sequence[str]) -> None:
+        """Refuse fields that are not known, unless they are to be ignored."""
+        known = {*self.schema.names, *leave}
+        extra = [name for name in record if name not in known]
+        if extra and self.extra == "refuse":
+            raise ValueError(
+                f"must have only the fields of the first records, got {shown(extra[0], 60)}: "
+                "extra='ignore' (--extra ignore) leaves it out"
+            )
 
     def label(self, value: Any, what: str) -> Any:
         """Give a label, all of one type."""

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thalweg.core.params import shown
-from thalweg.streams.files.blocks import Mark
+from thalweg.streams.files.block import Mark
 from thalweg.streams.files.csv import csv_jit as jit
 from thalweg.streams.files.csv.csv_cells_jit import PADDING
 from thalweg.streams.files.quarantine import Bad
@@ -20,7 +20,11 @@ LONGEST = 1 << 26  # bytes of the longest record
 _ROWS = 8192  # records that are turned into rows at a time: few enough to stay in the processor's cache
 _CELLS = 1 << 17
 _SPARSE = 8  # slots of the hash table for each word: where words seldom meet, none is looked up twice
-_NO_NUMBER = "must have {noun} in column {name}, as in the first rows, got {got}: if it is text, say nominal=[{name}]"
+_NO_NUMBER = (
+    "must have {noun} in column {name}, as in the first rows, got {got}: "
+    "if the column is text, say nominal=[{name}] (--nominal); if the word stands for a missing value, --missing {got}; "
+    "on_bad_row='skip' (--on-bad-row skip) leaves such records out"
+)
 
 PACKED = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd", ".lz4": "lz4"}
 
@@ -40,6 +44,18 @@ def open_bytes(path: str) -> Iterator[Any]:
 
     with pa.OSFile(path, "rb") as raw, pa.CompressedInputStream(raw, codec) as file:
         yield file
+
+
+def first_bytes(path: str, most: int = 1 << 16) -> bytes:
+    """Give the first bytes of a file, unpacked, or of standard input, which is not read on by that."""
+    if path == "-":
+        peek = getattr(sys.stdin.buffer, "peek", None)
+        return bytes(peek(most)) if peek is not None else b""
+    try:
+        with open_bytes(path) as file:
+            return bytes(file.read(most))
+    except (OSError, EOFError):
+        return b""  # what is wrong with it is said when it is read
 
 
 class Buffer:
@@ -270,7 +286,10 @@ class TextTable:
         elif what == jit.NO_LABEL:
             reason = f"{here} must have a label in column {name}, it is missing"
         elif what == jit.NOT_TEXT:
-            reason = f"{here} must be UTF-8 text, it is not in column {name}"
+            reason = (
+                f"{here} must be UTF-8 text, it is not in column {name}: "
+                "say which encoding it has, such as encoding='latin-1' (--encoding latin-1)"
+            )
         elif what == jit.UNKNOWN:
             reason = (
                 f"{here} must have one of {shown(list(self.known.get(column, ())), 200)} in column {name}, got {got}"

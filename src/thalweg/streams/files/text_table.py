@@ -8,7 +8,7 @@ from msgspec import structs
 
 from thalweg.core.chunk import Chunk
 from thalweg.core.schema import Feature, Schema
-from thalweg.streams.files.blocks import Block, Mark
+from thalweg.streams.files.block import Block, Mark
 from thalweg.streams.files.csv import csv_jit as jit
 from thalweg.streams.files.text import TRUE_FALSE, Buffer, LabelWords, TextTable
 

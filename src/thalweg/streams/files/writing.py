@@ -16,7 +16,7 @@ from thalweg.core.params import whole
 from thalweg.core.protocols import Stream
 from thalweg.core.schema import Schema
 from thalweg.streams.files.arrow import SCHEMA_KEY
-from thalweg.streams.files.csv.csv_rows import MISSING
+from thalweg.streams.files.marks import MISSING
 
 _ROWS = 8192
 

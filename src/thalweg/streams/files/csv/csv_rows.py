@@ -9,11 +9,10 @@ from numpy.typing import NDArray
 
 from thalweg.core.schema import Schema
 from thalweg.streams.files.csv import csv_jit as jit
+from thalweg.streams.files.marks import MISSING
 from thalweg.streams.files.quarantine import Bad
+from thalweg.streams.files.recoded import Dialect
 from thalweg.streams.files.text import TRUE_FALSE, Buffer, TextTable, open_bytes
-
-MISSING = ("", "?", "NA", "N/A", "NaN", "nan", "null", "NULL")
-"""What stands for a missing value in a text file."""
 
 
 def delimiter_of(name: str) -> str:
@@ -28,7 +27,9 @@ def read_header(buffer: Buffer, delimiter: str) -> tuple[list[str], int, int]:
         buffer.fill(0)
         data = buffer.bytes[: buffer.end].tobytes()
         if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
-            raise ValueError(f"{buffer.name} must be UTF-8 text, it is UTF-16: save it as UTF-8")
+            raise ValueError(
+                f"{buffer.name} must be UTF-8 text, it is UTF-16: say encoding='utf-16' (--encoding utf-16)"
+            )
         start, line = 3 if data.startswith(b"\xef\xbb\xbf") else 0, 1
         while data[start : start + 1] in (b"\n", b"\r"):
             line += 1
@@ -47,7 +48,10 @@ def read_header(buffer: Buffer, delimiter: str) -> tuple[list[str], int, int]:
         text = data[start:end].decode()
         names = next(csv.reader([text], delimiter=delimiter, strict=True))
     except (UnicodeDecodeError, csv.Error):
-        raise ValueError(f"line {line} of {buffer.name} must be a header of UTF-8 text, it is not") from None
+        raise ValueError(
+            f"line {line} of {buffer.name} must be a header of UTF-8 text, it is not: "
+            "say which encoding it has, such as encoding='latin-1' (--encoding latin-1)"
+        ) from None
     if "\0" in text:
         raise ValueError(f"line {line} of {buffer.name} must be a header of text, it has a zero byte")
     if len(set(names)) < len(names):
@@ -57,7 +61,12 @@ def read_header(buffer: Buffer, delimiter: str) -> tuple[list[str], int, int]:
 
 
 def known_rows(
-    path: str, name: str, delimiter: str, schema: Schema, check: Callable[[Sequence[str]], Any]
+    path: str,
+    name: str,
+    dialect: Dialect,
+    schema: Schema,
+    check: Callable[[Sequence[str]], Any],
+    more_missing: Sequence[str] = (),
 ) -> Iterator[tuple[NDArray[np.float64], list[Bad]]]:
     """Give the rows of a schema, and the bad records between them, block by block, each as soon as it is there.
 
@@ -66,8 +75,8 @@ def known_rows(
     code of a value never seen, or, where the feature is closed, makes the record a bad one.
     """
     with open_bytes(path) as file:
-        buffer = Buffer(file, name, eager=True)
-        titles, start, line = read_header(buffer, delimiter)
+        buffer = Buffer(dialect.reading(file), name, eager=True)
+        titles, start, line = read_header(buffer, dialect.delimiter)
         check(titles)
         n = len(titles)
         kind, place, rule = [jit.SKIP] * n, [0] * n, [jit.OPEN] * n
@@ -85,7 +94,8 @@ def known_rows(
             else:
                 kind[c], words[c] = jit.NUMBER, TRUE_FALSE
         table = TextTable(
-            name, titles, kind, place, rule, delimiter=delimiter, marks=[m for m in MISSING if m],
+            name, titles, kind, place, rule, delimiter=dialect.delimiter,
+            marks=[m for m in (*MISSING, *more_missing) if m],
             no_number="must hold a number for feature {name}, got {got}",
         )  # fmt: skip
         table.n_features = schema.n_features

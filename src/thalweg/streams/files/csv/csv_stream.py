@@ -1,23 +1,40 @@
 """CSV and TSV files of any size, from a file or from standard input."""
 
+import codecs
 import os
 from collections.abc import Iterator, Sequence
-from typing import Any, final
+from contextlib import contextmanager
+from typing import Any, Literal, final
 
-from thalweg.core.fields import again, fixed, free
+from thalweg.core.fields import again, choice, fixed, free
 from thalweg.core.params import shown
 from thalweg.core.schema import Schema
-from thalweg.streams.files.blocks import Block, Mark
-from thalweg.streams.files.column_stream import ColumnStream
+from thalweg.streams.files.block import Block, Mark
+from thalweg.streams.files.block_stream import BlockStream
 from thalweg.streams.files.csv import csv_jit as jit
-from thalweg.streams.files.csv.csv_rows import MISSING, delimiter_of, read_header
-from thalweg.streams.files.text import TRUE_FALSE, Buffer, TextTable, arrow_type, kind_of, open_bytes
+from thalweg.streams.files.csv.csv_rows import delimiter_of, read_header
+from thalweg.streams.files.marks import MISSING
+from thalweg.streams.files.named_columns import NamedColumns
+from thalweg.streams.files.recoded import find_dialect
+from thalweg.streams.files.text import TRUE_FALSE, Buffer, TextTable, arrow_type, first_bytes, kind_of, open_bytes
 from thalweg.streams.files.text_table import WordTable
+
+LEAST = 50
+"""Records that must have been seen before a word in a column of numbers counts as a mistake."""
+STRAY = 0.02
+"""The share of the records that may have such words; where more have, the column is text."""
 
 
 def _check_delimiter(name: str, value: Any) -> None:
     if not (isinstance(value, str) and len(value) == 1 and value.isascii() and value not in '\n\r"\0'):
         raise ValueError(f"{name} must be one character, got {value!r}")
+
+
+def _check_encoding(name: str, value: Any) -> None:
+    try:
+        codecs.lookup(value)
+    except (LookupError, TypeError):
+        raise ValueError(f"{name} must be an encoding of Python, such as 'latin-1', got {shown(value)}") from None
 
 
 def _check_words(name: str, value: Any) -> None:
@@ -26,10 +43,12 @@ def _check_words(name: str, value: Any) -> None:
 
 
 @final
-class CSVStream(ColumnStream):
+class CSVStream(NamedColumns, BlockStream):
     r"""The records of a text file with a header, in order, in constant memory; .gz, .bz2, .zst are unpacked on the way.
 
-    Types are inferred from the first megabyte.
+    Types are inferred from the first megabyte. A column where at most 2 % of the records (of at least 50) have a word
+    and the others numbers is a column of numbers: such a record is a bad one, unless ``missing_words`` has the word or
+    ``nominal`` the column.
 
     Examples
     --------
@@ -45,7 +64,20 @@ class CSVStream(ColumnStream):
     path: str | os.PathLike[str] = again(
         doc='The file; "-": standard input, which can be read once and has no position.', kw_only=False
     )
-    delimiter: str | None = free(default=None, doc="None: a tab for .tsv, else a comma.", check=_check_delimiter)
+    delimiter: str | None = free(
+        default=None,
+        doc="What stands between the values. None: a tab for .tsv; else what divides the first lines most, a comma, a "
+        "semicolon, a tab or a bar.",
+        check=_check_delimiter,
+    )
+    decimal: Literal[".", ","] | None = choice(
+        default=None,
+        doc="The decimal sign. None: a comma where the delimiter is another, the first numbers have commas and none "
+        "has a point.",
+    )
+    encoding: str | None = free(
+        default=None, doc='The encoding of the text, such as "latin-1"; None: UTF-8.', check=_check_encoding
+    )
     missing_words: Sequence[str] = free(
         default=MISSING,
         doc="What stands for a missing value; in quotes it is a text.",
@@ -64,10 +96,14 @@ class CSVStream(ColumnStream):
         self._rows.learn(schema)
 
     def _look(self) -> None:
-        self._delimiter = self.delimiter or delimiter_of(self._name)
-        with open_bytes(self._file) as file:
+        sample = first_bytes(self._file)
+        self._dialect = find_dialect(sample, delimiter_of(self._name), self.delimiter, self.decimal, self.encoding)
+        self._delimiter = self._dialect.delimiter
+        with self._bytes() as file:
             kinds = self._infer(Buffer(file, self._name))
-        columns = self._columns_of({name: arrow_type(kind) for name, kind in kinds.items()}, self._given_schema)
+        columns = self._columns_of(
+            self._name, {name: arrow_type(kind) for name, kind in kinds.items()}, self._given_schema
+        )
         self._rows = WordTable(
             self._name,
             kinds,
@@ -78,6 +114,11 @@ class CSVStream(ColumnStream):
             delimiter=self._delimiter,
             marks=self._marks,
         )
+
+    @contextmanager
+    def _bytes(self) -> Iterator[Any]:
+        with open_bytes(self._file) as file:
+            yield self._dialect.reading(file)
 
     # -- the first block ----------------------------------------------------------------------------------------------
 
@@ -93,11 +134,24 @@ class CSVStream(ColumnStream):
             self._input = buffer
         while True:  # what the first few say holds for the whole block, or gives way to text
             table = self._trial(kinds)
-            wrong = {b.column for *_, bad, _ in table.parse(buffer, start, self._first[3]) for b in bad} - {-1}
-            if not wrong:
+            rows, wrong = 0, dict[int, int]()
+            for X, _, bad, _ in table.parse(buffer, start, self._first[3]):
+                rows += len(X) + len(bad)
+                for b in bad:
+                    wrong[b.column] = wrong.get(b.column, 0) + 1
+            wider = {c: "number" for c in wrong if c >= 0 and kinds[c] == "whole"}
+            wider |= {
+                c: "text" for c, n in wrong.items() if c >= 0 and c not in wider and not self._stray(c, n, rows, kinds)
+            }
+            if not wider:
                 return dict(zip(self._header, kinds, strict=True))
-            for c in wrong:
-                kinds[c] = "number" if kinds[c] == "whole" else "text"
+            for c, kind in wider.items():
+                kinds[c] = kind
+
+    def _stray(self, column: int, words: int, rows: int, kinds: list[str]) -> bool:
+        """Are these words mistakes in a column of numbers, which make bad records, and not a column of text?"""
+        named = self._header[column] in (self.target, *self.nominal)
+        return kinds[column] == "number" and not named and rows >= LEAST and words <= STRAY * rows
 
     def _kinds_of_few(self, buffer: Buffer, start: int) -> list[str] | None:
         """Infer from the words of the first records what each column holds; None: the block is too short for one."""
@@ -122,7 +176,16 @@ class CSVStream(ColumnStream):
         for c, w in table.new_words():
             if w not in self._marks:
                 found[c].append(w)
-        return [kind_of(words) for words in found]
+        return [self._kind(words, rows) for words in found]
+
+    def _kind(self, words: list[str], rows: int) -> str:
+        """Say what a column holds: also numbers where a word or two among many may be mistakes."""
+        kind = kind_of(words)
+        if kind == "text" and rows >= LEAST:
+            odd = sum(kind_of([word]) not in ("whole", "number") for word in words)
+            if odd <= STRAY * len(words):
+                return "number"
+        return kind
 
     def _trial(self, kinds: list[str]) -> TextTable:
         """Make a table that finds what is not of its kind."""

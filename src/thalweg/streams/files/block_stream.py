@@ -4,7 +4,7 @@ import os
 from abc import abstractmethod
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
@@ -17,13 +17,13 @@ from thalweg.core.chunk import Chunk
 from thalweg.core.declared import check, table
 from thalweg.core.protocols import State
 from thalweg.core.schema import Feature, Schema
+from thalweg.streams.files.block import Block, Mark
 from thalweg.streams.files.quarantine import Bad, Quarantine, Way, check_file
+from thalweg.streams.files.text import Buffer, open_bytes
 from thalweg.streams.source import FAR, LIMIT, Source
 
 MOST_FEATURES = 10_000_000
 """Sparse rows may claim any width: no more than this."""
-Mark = tuple[int, ...]
-"""Where a block begins: records before it, bad records before it, and two numbers of the format's own."""
 
 
 class Position(NamedTuple):
@@ -33,15 +33,6 @@ class Position(NamedTuple):
     """4: of the block that holds the next record."""
     skipped: Annotated[NDArray[np.int64], table(1, least=0, most=FAR)]
     """1: bad records left out so far."""
-
-
-@dataclass(frozen=True, slots=True)
-class Block:
-    """Consecutive records of a file."""
-
-    chunk: Chunk
-    mark: Mark
-    bad: list[Bad] = field(default_factory=list)
 
 
 class BlockStream(Source):
@@ -59,6 +50,10 @@ class BlockStream(Source):
     limit: int | None = LIMIT
 
     _first: Mark = fields.fixed((0, 0, 0, 0))
+    _pipes: bool = fields.fixed(False)
+    """May the path be "-", standard input?"""
+    _input: Buffer | None = fields.fixed(None)
+    """What was read from standard input to find out what it holds."""
 
     def _prepare(self) -> None:
         check_file(self.on_bad_row, self.quarantine)
@@ -72,7 +67,25 @@ class BlockStream(Source):
 
     def _located(self) -> str:
         """Give the path of the file as text, or refuse it."""
-        return check_path(self.path)
+        return "-" if self._pipes and self.path == "-" else check_path(self.path)
+
+    @contextmanager
+    def _bytes(self) -> Iterator[Any]:
+        """Open the file."""
+        with open_bytes(self._file) as file:
+            yield file
+
+    @contextmanager
+    def _opened(self, mark: Mark) -> Iterator[tuple[Buffer, int]]:
+        """Open the file at a mark: give its bytes, and how many of them come before the mark."""
+        if self._file != "-":
+            with self._bytes() as file:
+                yield Buffer(file, self._name, mark[2]), 0
+            return
+        if self._input is None or mark != self._first:
+            raise ValueError("standard input can be read once: it cannot go back, nor be restored")
+        buffer, self._input = self._input, None
+        yield buffer, mark[2]
 
     @abstractmethod
     def _look(self) -> None:

@@ -1,0 +1,121 @@
+"""Options that several commands share, declared once: a command has a group of them as one argument.
+
+A group is a frozen dataclass whose fields are annotated as typer wants them. A command that has it in its signature,
+``def run(..., data: FileOptions)``, takes all its options on the command line; from Python the group is one object.
+"""
+
+import csv
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass, fields, is_dataclass
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+
+import typer
+
+from thalweg.registry.typed import open_stream
+
+if TYPE_CHECKING:
+    from thalweg.core.protocols import Stream
+
+_FILE = "How a file is read"
+
+
+def _option(text: str, *names: str, metavar: str | None = None) -> Any:
+    return typer.Option(*names, help=text, rich_help_panel=_FILE, metavar=metavar)
+
+
+@dataclass(frozen=True)
+class FileOptions:
+    """How a file is read; of no use to a stream that is generated."""
+
+    target: Annotated[str | None, _option("The column to predict (class by default).", metavar="COLUMN")] = None
+    drop: Annotated[
+        list[str] | None, _option("Columns to leave out: a,b, or the option again for each.", metavar="COLUMNS")
+    ] = None
+    nominal: Annotated[
+        list[str] | None, _option("Columns of numbers that are names, not amounts: a,b.", metavar="COLUMNS")
+    ] = None
+    time: Annotated[str | None, _option("The column that says when a record was seen.", metavar="COLUMN")] = None
+    label_time: Annotated[str | None, _option("The column that says when its label came.", metavar="COLUMN")] = None
+    missing: Annotated[
+        list[str] | None,
+        _option("Words that stand for a missing value, beside the usual ones such as NA.", metavar="WORDS"),
+    ] = None
+    format: Annotated[
+        str | None,
+        _option("What a file of another name, or standard input, holds: csv, tsv, jsonl, …", metavar="FORMAT"),
+    ] = None
+    delimiter: Annotated[
+        str | None,
+        _option("What stands between the values of a text file (by default found out): ';', tab.", metavar="SIGN"),
+    ] = None
+    decimal: Annotated[
+        str | None, _option("The decimal sign of a text file: . or , (by default found out).", metavar="SIGN")
+    ] = None
+    encoding: Annotated[
+        str | None, _option("The encoding of a text file, such as latin-1 (utf-8 by default).", metavar="NAME")
+    ] = None
+    on_bad_row: Annotated[
+        str | None,
+        _option(
+            "A record that cannot be read: raise (the run ends, by default), or skip (it is counted).", metavar="WAY"
+        ),
+    ] = None
+    extra: Annotated[
+        str | None,
+        _option("Fields that the first records, or the model, do not have: refuse (by default) or ignore.",
+                metavar="WAY"),
+    ] = None  # fmt: skip
+
+    def chosen(self) -> dict[str, Any]:
+        """Give the options that were given, as ``open_file`` takes them."""
+        given = {f.name: getattr(self, f.name) for f in fields(self) if getattr(self, f.name) is not None}
+        for name in {"drop", "nominal", "missing"} & given.keys():
+            given[name] = split(given[name])
+        if "missing" in given:
+            given["more_missing"] = given.pop("missing")
+        if given.get("delimiter") in ("tab", "\\t"):
+            given["delimiter"] = "\t"
+        return given
+
+    def open(self, stream: str, *, seed: int | None = None, **more: Any) -> "Stream":
+        """Open the stream that a command line names."""
+        return open_stream(stream, seed=seed, **self.chosen() | more)
+
+
+def split(texts: list[str]) -> tuple[str, ...]:
+    """Split ``a,b`` into its parts; a name that has a comma itself stands in quotes.
+
+    >>> split(["a,b", "c", '"d,e"'])
+    ('a', 'b', 'c', 'd,e')
+    """
+    return tuple(word for line in csv.reader(texts, skipinitialspace=True) for word in line if word)
+
+
+def expanded(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command whose groups of options are options, one by one, as typer reads them."""
+    own = inspect.signature(command, eval_str=True).parameters
+    groups: dict[str, Any] = {name: p.annotation for name, p in own.items() if is_dataclass(p.annotation)}
+    if not groups:
+        return command
+    known = {name: get_type_hints(group, include_extras=True) for name, group in groups.items()}
+
+    def flat(**given: Any) -> Any:
+        groups_made = {n: group(**{f: given.pop(f) for f in known[n]}) for n, group in groups.items()}
+        return command(**given, **groups_made)
+
+    parameters = [p.replace(kind=p.KEYWORD_ONLY) for name, p in own.items() if name not in groups]
+    for name, group in groups.items():
+        parameters += [
+            inspect.Parameter(f.name, inspect.Parameter.KEYWORD_ONLY, default=f.default, annotation=known[name][f.name])
+            for f in fields(group)
+        ]
+    made: Any = flat
+    made.__signature__ = inspect.Signature(parameters)
+    made.__annotations__ = {p.name: p.annotation for p in parameters}
+    made.__doc__, made.__name__ = command.__doc__, command.__name__
+    return flat
+
+
+AS_IT_IS = FileOptions()
+"""No option at all: everything is found out."""

@@ -1,0 +1,1 @@
+"""Models of other libraries as learners, and learners that begin anew at a drift."""

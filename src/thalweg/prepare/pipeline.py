@@ -1,0 +1,246 @@
+"""Transformers in front of a learner, as one learner."""
+
+from collections.abc import Sequence
+from typing import Any, final
+
+import numpy as np
+
+from thalweg.core.classifier import Classifier, Floats, Ints
+from thalweg.core.door import Rows, take_rows
+from thalweg.core.fields import REQUIRED, free
+from thalweg.core.inside import Inner, check_inner
+from thalweg.core.labels import Labels
+from thalweg.core.params import shown
+from thalweg.core.protocols import State
+from thalweg.core.schema import Schema
+from thalweg.core.tables import prefixed, under
+from thalweg.prepare.moments import Moments, moments
+from thalweg.prepare.transformer import Transformer, with_words
+from thalweg.registry import TRANSFORMERS, make
+from thalweg.registry.typed import make_learner
+
+BLOCK = 4_096
+"""So many events go together at most, to bound the memory of transformed rows. It changes nothing but the time."""
+
+
+def check_transformers(name: str, transformers: Any) -> None:
+    """Refuse what cannot stand in front of a learner."""
+    if isinstance(transformers, (str, bytes)) or not isinstance(transformers, Sequence):
+        raise TypeError(f"{name} must be a list of transformers, got {shown(transformers)}")
+    for each in transformers:
+        if not isinstance(each, Transformer):
+            raise TypeError(f"each of {name} must be a transformer, got {shown(each)}")
+
+
+@final
+class Pipeline(Classifier):
+    """A learner that sees records through transformers, which learn with it; ``thalweg.pipeline`` makes one.
+
+    Each row is transformed by what was known before it. Predicting changes nothing: a transformer learns from the rows
+    that the learner learns, when it learns them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from thalweg import Imputer, NaiveBayes, Pipeline, StandardScaler
+    >>> learner = Pipeline(transformers=[StandardScaler(), Imputer()], learner=NaiveBayes())
+    >>> learner.partial_fit([[1.0, np.nan], [9.0, 400.0]], ["low", "high"]).predict([[8.0, 390.0]]).tolist()
+    ['high']
+    """
+
+    transformers: Sequence[Transformer] = free(
+        default=REQUIRED,
+        doc="In the order in which rows pass them; each joins with its parameters and as if it had seen nothing.",
+        check=check_transformers,
+    )
+    learner: Classifier = free(
+        default=REQUIRED, doc="Joins with its parameters and as if it had seen nothing.", check=check_inner
+    )
+
+    __slots__ = ("_inner", "_steps", "_words")
+
+    def _prepare(self) -> None:
+        learner, steps = self.learner, self.transformers
+        self.sparse = learner.sparse and all(step.sparse for step in steps)
+        self.bounded = learner.bounded and "limit_bytes" not in learner.get_params()
+        self.blind, self.tensors = learner.blind, learner.tensors
+        self.missing = self._missing()
+        self._words = any(step.reads_words for step in steps)
+
+    def _missing(self) -> Any:
+        """Say what NaN gets; refuse transformers that would hand missing values to a learner that takes none."""
+        if self.learner.missing == "native":
+            return "native"
+        filled, maker = False, None
+        for step in self.transformers:
+            if step.missing != "kept":
+                filled, maker = step.missing == "filled", step if step.missing == "made" else None
+        if maker is not None:
+            raise ValueError(
+                f"learner must take missing values behind {type(maker).__name__}, which makes some, got "
+                f"{shown(self.learner)}: put Imputer() between them"
+            )
+        return "native" if filled else "reject"
+
+    # -- looking at it ------------------------------------------------------------------------------------------------
+
+    @property
+    def model(self) -> Classifier:
+        """The learner behind the transformers with what it knows: a copy."""
+        return self._inner.lend(self._labels).copy() if self._started else self.learner.fresh()
+
+    @property
+    def steps(self) -> list[Transformer]:
+        """The transformers with what they know: copies."""
+        return [step.copy() for step in self._steps] if self._started else [step.fresh() for step in self.transformers]
+
+    def transform(self, X: Any) -> Any:
+        """Give rows as the learner sees them now. Changes nothing.
+
+        Examples
+        --------
+        >>> from thalweg import NaiveBayes, StandardScaler, pipeline
+        >>> learner = pipeline(StandardScaler(), NaiveBayes()).partial_fit([[1.0], [3.0]], ["a", "b"])
+        >>> learner.transform([[2.0], [4.0]]).tolist()
+        [[0.0], [2.0]]
+        """
+        with self._use.looking:
+            if not self._started:
+                raise ValueError("Pipeline has not seen a row yet: it cannot transform any")
+            rows, schema = self._look(X, one=False)
+            n = rows.shape[0]
+            return self._transformed(rows, np.full(n, -1), np.ones(n), moments(np.arange(n)), schema)
+
+    @property
+    def drifts(self) -> list[int]:
+        """What the learner tells about drifts it found."""
+        return list(getattr(self._inner.learner, "drifts", ())) if self._started else []
+
+    @property
+    def n_drifts(self) -> int:
+        """How often the learner has changed because of a drift, where it counts that."""
+        return int(getattr(self._inner.learner, "n_drifts", 0)) if self._started else 0
+
+    @property
+    def replacements(self) -> list[tuple[int, int]]:
+        """What the learner tells about members it replaced."""
+        return list(getattr(self._inner.learner, "replacements", ())) if self._started else []
+
+    def explain_one(self, x: Any) -> Any:
+        """Refuse: the learner behind the transformers explains in terms of transformed features."""
+        raise TypeError(
+            "a Pipeline explains no answer in terms of your columns: ask its model about a transformed row, "
+            "pipeline.model.explain_one(pipeline.transform([row])[0])"
+        )
+
+    # -- predicting ---------------------------------------------------------------------------------------------------
+
+    def _proba(self, x: Any, one: bool) -> tuple[Floats, Labels]:
+        with self._use.looking:
+            X, schema = self._look(x, one)
+            n, labels = X.shape[0], self._labels
+            out = np.zeros((n, len(labels)))
+            if self._started:
+                nothing = np.zeros(0, dtype=np.int64)
+                self._run(X, nothing, np.zeros(0), np.arange(n), out, len(labels), schema)
+            elif len(labels):
+                out += 1.0 / len(labels)
+            return out, labels
+
+    def _look(self, x: Any, one: bool) -> tuple[Any, Schema]:
+        """Let rows that are only looked at pass the door."""
+        if self._words:
+            return with_words(x, self._schema, one=one, missing=self.missing == "native", sparse=self.sparse)
+        return self._one_row(x, learning=False) if one else self._rows(x, learning=False)
+
+    # -- what a learner writes ----------------------------------------------------------------------------------------
+
+    def _start(self, schema: Schema) -> None:
+        steps = [step.fresh() for step in self.transformers]
+        for step in steps:
+            schema = step.meet(schema)
+        self._inner, self._steps = Inner(self.learner.fresh(), schema), steps
+
+    def _extend(self, schema: Schema) -> None:
+        seen = schema
+        for step in self._steps:
+            seen = step.planned(seen).out  # each may refuse
+        self._inner.meet(seen)  # may refuse, too; transformers never do after this
+        for step in self._steps:
+            schema = step.meet(schema)
+
+    def _play(self, X: Rows, y: Ints, w: Floats, events: Ints, out: Floats, known: int) -> None:
+        self._run(X, y, w, events, out, known, None)
+
+    def _run(self, X: Rows, y: Ints, w: Floats, events: Ints, out: Floats, known: int, schema: Schema | None) -> None:
+        n = X.shape[0]
+        if not len(y):
+            y, w = np.full(n, -1), np.ones(n)
+        for i in range(0, len(events), BLOCK):
+            known = self._run_block(X, y, w, events[i : i + BLOCK], out, known, schema)
+
+    def _run_block(
+        self, X: Rows, y: Ints, w: Floats, events: Ints, out: Floats, known: int, schema: Schema | None
+    ) -> int:
+        """Play some events; give how many classes are known after them."""
+        at = moments(events)
+        if at.consecutive and isinstance(X, np.ndarray):
+            here = slice(int(at.rows[0]), int(at.rows[-1]) + 1)
+            y, w = y[here], w[here]
+            self._inner.play(self._transformed(X[here], y, w, at, schema), y, w, at.events, out[here], known)
+        else:
+            rows = at.rows
+            y, w = y[rows], w[rows]
+            Z = self._transformed(take_rows(X, rows), y, w, at, schema)
+            own = np.zeros((len(rows), out.shape[1]))
+            self._inner.play(Z, y, w, at.events, own, known)
+            predicted = at.events[at.events >= 0]
+            out[rows[predicted]] = own[predicted]
+        return max(known, int(y[at.learned].max(initial=-1)) + 1)
+
+    def _transformed(self, X: Rows, y: Ints, w: Floats, at: Moments, schema: Schema | None) -> Rows:
+        for step in self._steps:
+            plan = None if schema is None else step.planned(schema)
+            X = step.follow(X, y, w, at.learned, plan)
+            schema = None if plan is None else plan.out
+        return X
+
+    def _rehearse(self) -> None:
+        self._inner.rehearse(self._labels)
+
+    def _tables(self) -> State:
+        own = {n: t for i, step in enumerate(self._steps) for n, t in prefixed(f"step{i}", step.tables()).items()}
+        return own | self._inner.tables("learner")
+
+    def _adopt(self, tables: State, schema: Schema, classes: int) -> None:
+        steps = [step.fresh() for step in self.transformers]
+        for i, step in enumerate(steps):
+            schema = step.adopt(under(f"step{i}", tables), schema, classes)
+        self._inner = Inner.adopt(self.learner.fresh(), "learner", tables, schema, classes)
+        self._steps = steps
+
+
+def pipeline(*parts: Transformer | Classifier | str) -> Pipeline:
+    """Put transformers in front of a learner, which comes last; each may be given by its name.
+
+    Parameters
+    ----------
+    parts
+        Transformers, then a learner; or names such as "standard-scaler" and "one-hot(max_values=16)".
+
+    Examples
+    --------
+    >>> from thalweg import HoeffdingTree, StandardScaler, pipeline
+    >>> pipeline(StandardScaler(), HoeffdingTree())
+    Pipeline(transformers=(StandardScaler(),), learner=HoeffdingTree())
+    >>> pipeline("standard-scaler", "one-hot(max_values=16)", "naive-bayes").transformers[1]
+    OneHot(max_values=16)
+    """
+    if not parts:
+        raise TypeError("pipeline must be given transformers and, as its last part, a learner, got nothing")
+    *steps, last = parts
+    made: tuple[Any, ...] = tuple(make("transformer", s, TRANSFORMERS) if isinstance(s, str) else s for s in steps)
+    learner = make_learner(last) if isinstance(last, str) else last
+    if isinstance(learner, Transformer):
+        raise TypeError(f"the last part of a pipeline must be a learner, got {shown(learner)}")
+    return Pipeline(transformers=made, learner=learner)
