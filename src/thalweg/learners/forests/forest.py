@@ -14,7 +14,7 @@ from typing import Any, Literal
 import numpy as np
 
 from thalweg.core import params
-from thalweg.core.classifier import Floats, Ints
+from thalweg.core.classifier import Classifier, Floats, Ints
 from thalweg.core.fields import again, choice, fixed, free, number, whole
 from thalweg.core.in_use import looks
 from thalweg.core.protocols import State
@@ -58,7 +58,7 @@ def check_jobs(name: str, value: Any) -> None:
         raise ValueError(f"{name} must be a number of threads, or -1 for one on each core, got 0")
 
 
-class Forest(Growing, WithImportances):
+class Forest(Growing, WithImportances, Classifier):
     """A pool of trees, a rule that samples rows for each, and a rule that replaces the failing."""
 
     missing = "native"
