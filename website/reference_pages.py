@@ -25,6 +25,7 @@ TITLES = {
     "chunks": "Chunk ensembles",
     "baselines": "Baselines",
     "rare": "Rare classes",
+    "adapted": "Models of other libraries",
     "active": "Labels on a budget",
     "detectors": "Drift detectors",
     "prepare": "Preprocessing and pipelines",

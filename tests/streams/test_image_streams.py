@@ -1,7 +1,5 @@
 """Streams of images: data sets that keep their shape, orders in which classes join, and drifts made of changes."""
 
-import sys
-
 import numpy as np
 import pytest
 
@@ -50,12 +48,6 @@ def test_digits_come_with_scikit_learn():
     assert chunk.X.max() == 16.0
     assert prequential(load_dataset("digits"), NaiveBayes()).accuracy > 0.8
     assert load_dataset("digits", sparse=True).take(5).sparse
-
-
-def test_without_scikit_learn_a_sentence_says_what_to_install(monkeypatch):
-    monkeypatch.setitem(sys.modules, "sklearn.datasets", None)
-    with pytest.raises(ImportError, match="^data set 'digits' comes with scikit-learn: pip install scikit-learn$"):
-        load_dataset("digits")
 
 
 @pytest.mark.parametrize(("name", "shape"), [("mnist", (28, 28)), ("cifar10", (32, 32, 3))])

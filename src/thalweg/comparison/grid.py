@@ -89,7 +89,7 @@ def compare(
     >>> from thalweg import ArrayStream, HoeffdingTree
     >>> rows = ArrayStream([[0.0], [1.0]] * 200, ["no", "yes"] * 200)
     >>> compare([HoeffdingTree(grace_period=50), "majority"], on={"mine": rows}).scores().round(2).tolist()
-    [[0.99, 0.5]]
+    [[1.0, 0.5]]
     """
     named, own_learners = named_learners(learners)
     options = {name: given for name, given in options.items() if given is not None}

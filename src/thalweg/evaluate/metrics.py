@@ -243,8 +243,10 @@ class Metrics:
         try:
             tables = {name: np.array(state[name], order="C") for name in _TABLES}
             known = tables["counts"].size
-            for name, shape in _shapes(known).items():
-                tables[name] = np.array(state[name], order="C") if name in state else np.zeros(shape)
+            shapes = _shapes(known)
+            older = not any(name in state for name in shapes)
+            for name, shape in shapes.items():
+                tables[name] = np.zeros(shape) if older else np.array(state[name], order="C")
         except KeyError as error:
             raise ValueError(f"state must be what Metrics.state() gave: it lacks {error}") from None
         if tables["ring"].ndim and len(tables["ring"]) != self.window:

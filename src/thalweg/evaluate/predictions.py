@@ -26,7 +26,7 @@ class Mistake(NamedTuple):
 
 
 @final
-class Mistakes(tuple[Mistake, ...], Tabled):
+class Mistakes(Tabled, tuple[Mistake, ...]):
     """Wrong predictions, shown as a table.
 
     >>> print(Mistakes([Mistake(7, "no", "yes", 0.98)]))

@@ -44,8 +44,9 @@ class Pipeline(Classifier):
     >>> import numpy as np
     >>> from thalweg import Imputer, NaiveBayes, Pipeline, StandardScaler
     >>> learner = Pipeline(transformers=[StandardScaler(), Imputer()], learner=NaiveBayes())
-    >>> learner.partial_fit([[1.0, np.nan], [9.0, 400.0]], ["low", "high"]).predict([[8.0, 390.0]]).tolist()
-    ['high']
+    >>> X, y = [[1.0, np.nan], [9.0, 400.0], [2.0, 10.0], [8.0, 380.0]] * 5, ["low", "high", "low", "high"] * 5
+    >>> learner.partial_fit(X, y).predict([[8.5, 390.0], [np.nan, 5.0]]).tolist()
+    ['high', 'low']
     """
 
     transformers: Sequence[Transformer] = free(
@@ -233,8 +234,8 @@ def pipeline(*parts: Transformer | Classifier | str) -> Pipeline:
     >>> from thalweg import HoeffdingTree, StandardScaler, pipeline
     >>> pipeline(StandardScaler(), HoeffdingTree())
     Pipeline(transformers=(StandardScaler(),), learner=HoeffdingTree())
-    >>> pipeline("standard-scaler", "one-hot(max_values=16)", "naive-bayes").transformers[1]
-    OneHot(max_values=16)
+    >>> pipeline("standard-scaler", "one-hot(max_values=8)", "naive-bayes").transformers[1]
+    OneHot(max_values=8)
     """
     if not parts:
         raise TypeError("pipeline must be given transformers and, as its last part, a learner, got nothing")

@@ -34,6 +34,13 @@ class Transformer(Parametrised, ABC):
 
     Alone it has the verbs ``partial_fit``, ``transform`` and ``transform_then_learn``; ``thalweg.pipeline`` puts it in
     front of a learner.
+
+    Examples
+    --------
+    >>> from thalweg import StandardScaler
+    >>> scaler = StandardScaler().partial_fit([[1.0], [3.0]])
+    >>> scaler.transform([[2.0]]).tolist()
+    [[0.0]]
     """
 
     kind: ClassVar[Literal["numeric", "nominal", ""]] = "numeric"

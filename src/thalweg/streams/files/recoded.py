@@ -16,7 +16,7 @@ class Recoded:
     A comma is a decimal sign only where the whole cell is a number, so that text keeps its commas.
 
     >>> import io
-    >>> room = bytearray(20)
+    >>> room = bytearray(64)
     >>> n = Recoded(io.BytesIO("größe;ort\n1,5;a, b\n".encode("latin-1")), "latin-1", ";").readinto(room)
     >>> bytes(room[:n]).decode()
     'größe;ort\n1.5;a, b\n'

@@ -4,6 +4,7 @@ import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -58,6 +59,16 @@ def first_bytes(path: str, most: int = 1 << 16) -> bytes:
         return b""  # what is wrong with it is said when it is read
 
 
+def _read_what_is_there(file: Any, room: memoryview) -> int:
+    """Fill room with the bytes that are there; wait only if there are none.
+
+    ``readinto1`` would wait for more, behind bytes that were looked at before.
+    """
+    data = file.read1(len(room))
+    room[: len(data)] = data
+    return len(data)
+
+
 class Buffer:
     """The bytes of a file that are looked at now: filled behind, emptied in front.
 
@@ -66,7 +77,7 @@ class Buffer:
 
     def __init__(self, file: Any, name: str, offset: int = 0, *, eager: bool = False) -> None:
         self.file, self.name, self.eager = file, name, eager
-        self._readinto = getattr(file, "readinto1", file.readinto) if eager else file.readinto
+        self._readinto = partial(_read_what_is_there, file) if eager and hasattr(file, "read1") else file.readinto
         self.end = 0
         self.last = False
         self.bytes: NDArray[np.uint8] = np.zeros(0, dtype=np.uint8)
