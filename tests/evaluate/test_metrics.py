@@ -266,7 +266,7 @@ def test_a_state_from_before_there_were_scores_goes_on_without_them():
     metrics, later = Metrics(), Metrics()
     metrics.update(y, proba, w)
     state = metrics.state()
-    del state["ranks"], state["sure"]
+    del state["ranks"], state["sure"], state["mistakes"]
     later.restore(state)
     for part in (metrics, later):
         part.update(y, proba, w)
