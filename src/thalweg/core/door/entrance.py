@@ -16,6 +16,7 @@ from thalweg.core.params import shown
 from thalweg.core.schema import Feature, Schema, refuse_unwritable
 from thalweg.jit.bad_values import first_bad
 
+_FLOAT64 = np.dtype(np.float64)
 _PLAIN = frozenset({float, int, bool, np.bool_, np.float64, np.float32, np.int64, np.int32, np.int8, np.uint8})
 
 
@@ -65,12 +66,18 @@ def one_row(
 
     tensors: is an array of several dimensions one tensor? It is also where the schema has a shape.
     """
+    if type(x) is np.ndarray and x.dtype is _FLOAT64 and x.ndim == 1:
+        if schema is None or not 0 < len(x) == len(schema.features):
+            return rows(x.reshape(1, -1), schema, missing=missing, learning=learning)
+        flags = x.flags  # the usual case, fast
+        array = x[None] if flags.c_contiguous and flags.writeable else np.array(x, ndmin=2)
+        if first_bad(array, schema.ceilings[0 if learning else 1], missing) >= 0:
+            _check_values(array, schema, missing, learning)
+        return array, schema
     if type(x) is dict or isinstance(x, Mapping):
         array, schema = _from_mapping(x, schema, missing, learning)
         _check_values(array, schema, missing, learning)
         return array, schema
-    if type(x) is np.ndarray and x.dtype == np.float64 and x.ndim == 1:
-        return rows(x.reshape(1, -1), schema, missing=missing, learning=learning)
     if is_sparse(x):
         if len(x.shape) == 2 and x.shape[0] != 1:
             raise ValueError(f"x must be one row, got a sparse matrix of {x.shape[0]} rows")

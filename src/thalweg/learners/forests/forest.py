@@ -179,7 +179,7 @@ class Forest(Growing, WithImportances, Classifier):
 
     def _play_alone(self, X: Floats, y: Ints, w: Floats, events: Ints, out: Floats, known: int) -> None:
         """Play all shards in this thread."""
-        shape = int(np.count_nonzero(events >= 0)), out.shape[1]
+        shape = int(events[0] >= 0) if len(events) == 1 else int(np.count_nonzero(events >= 0)), out.shape[1]
         self._write([self._play_shard(s, X, y, w, events, shape, known) for s in self._shards], y, events, known, out)
 
     def _play_shard(
