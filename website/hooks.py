@@ -9,6 +9,7 @@ from mkdocs.structure.files import File, Files
 import command_page
 import contents
 import learner_pages
+import notebooks
 import reference_pages
 from thalweg.registry import LEARNERS
 
@@ -29,8 +30,12 @@ def on_files(files: Files, *, config: Any) -> Files:
     made = {f"reference/{group}.md": reference_pages.page(group) for group in reference_pages.groups()}
     made["reference/command-line.md"] = command_page.page()
     made |= {page: (ROOT / path).read_text("utf-8") for page, path in OUTSIDE.items()}
-    for path, text in made.items():
-        files.append(File.generated(config, path, content=text))
+    for path in notebooks.paths():
+        folder = Path(notebooks.FOLDER).name
+        made[f"{folder}/{path.stem}.md"], pictures = notebooks.page(path)
+        made |= {f"{folder}/{name}": svg for name, svg in pictures.items()}
+    for address, text in made.items():
+        files.append(File.generated(config, address, content=text))
     return files
 
 
