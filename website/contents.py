@@ -102,7 +102,10 @@ def navigation(docs: Path, reference: list[dict[str, str]], outside: Collection[
         "Tutorials": list(there(TUTORIALS)),
         "Guides": list(there(GUIDES)),
         "Learners": ["learners/index.md", *families()],
-        "Results": [*there(RESULTS), {"Experiments": [page for page in OUTSIDE if page in outside and "experiments/" in page]}],
+        "Results": [
+            *there(RESULTS),
+            {"Experiments": [page for page in OUTSIDE if page in outside and "experiments/" in page]},
+        ],
         "Reference": ["reference/index.md", *reference],
     }
     project = list(there(PROJECT))

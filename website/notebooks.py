@@ -1,4 +1,4 @@
-"""Tutorials are notebooks: run from the first cell to the last, kept with what they give, shown as pages of the site."""
+"""Tutorials are notebooks: run from the first cell to the last, kept with what they give, shown as pages."""
 
 import html
 import json
