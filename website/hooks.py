@@ -54,6 +54,9 @@ def on_page_markdown(markdown: str, *, page: Any, config: Any, files: Files) -> 
     def led(match: re.Match[str]) -> str:
         """A link within docs/ stays as it is; any other leads to the page on the site, or becomes plain words."""
         words, target, anchor = match[1], (home / match[2]).resolve(), match[3] or ""
+        if target.suffix == ".ipynb" and home != target.parent:  # a tutorial is a page, too
+            target = target.with_suffix(".md")
+            return f"[{words}]({up}{target.relative_to(docs).as_posix()}{anchor})"
         if target.is_relative_to(docs) and home.is_relative_to(docs):
             return words if target.is_dir() else match[0]
         pages = {ROOT / outside: inside for inside, outside in OUTSIDE.items()} | {ROOT / "README.md": "index.md"}

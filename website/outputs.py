@@ -116,10 +116,14 @@ def emptied() -> Any:
 
 if __name__ == "__main__":
     import notebooks
+    import sessions
     from test_docs import PAGES
 
     (ROOT / MADE).mkdir(parents=True, exist_ok=True)
-    for each in sys.argv[1:] or [*PAGES, *notebooks.paths()]:
+    for each in sys.argv[1:] or [*PAGES, *sessions.PAGES, *notebooks.paths()]:
         print(each, flush=True)
         path = (ROOT / each).resolve()
-        notebooks.rewrite(path) if path.suffix == ".ipynb" else rewrite(path)
+        if path.suffix == ".ipynb":
+            notebooks.rewrite(path)
+        else:
+            sessions.rewrite(path) if each in sessions.PAGES else rewrite(path)
