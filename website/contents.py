@@ -35,6 +35,7 @@ GUIDES = {
     "Comparing learners": "compare.md",
     "Writing a learner": "own-learner.md",
     "Data sets": "data.md",
+    "All data sets": "data-sets.md",
 }
 FAMILY_PAGES = {
     "Trees": "trees.md",
@@ -55,6 +56,7 @@ RESULTS = {
     "The papers' tables": "results.md",
     "Performance": "performance.md",
     "How it is measured": "benchmarks.md",
+    "Measurements": "measurements",
 }
 PROJECT = {
     "How it is built": "architecture.md",

@@ -1,4 +1,4 @@
-"""Pages that are followed from top to bottom by a newcomer, in an empty folder: commands, scripts, and what they print."""
+"""Pages that a newcomer follows from top to bottom, in an empty folder: commands, scripts, and what they print."""
 
 import os
 import re
