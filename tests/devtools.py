@@ -7,6 +7,7 @@ import base64
 import json
 import os
 import subprocess
+import sys
 import time
 from pathlib import Path
 from types import TracebackType
@@ -20,6 +21,11 @@ _QUIET = (
     "--host-resolver-rules=MAP * ~NOTFOUND", "--allow-file-access-from-files",
 )  # fmt: skip
 
+_AT_3_AND_4 = """import fcntl, os, sys
+one, other = (fcntl.fcntl(int(text), fcntl.F_DUPFD, 10) for text in sys.argv[1:3])
+os.dup2(one, 3), os.dup2(other, 4)
+os.execv(sys.argv[3], sys.argv[3:])"""  # Chromium reads from 3 and writes to 4
+
 
 class Tab:
     """One page in a browser of its own. Use it in a ``with`` block."""
@@ -30,7 +36,7 @@ class Tab:
         back, here = os.pipe()
         command = [CHROMIUM, *_QUIET, f"--user-data-dir={profile}"]
         self._process = subprocess.Popen(
-            ["sh", "-c", f'exec "$@" 3<&{there} 4>&{here}', "sh", *command],
+            [sys.executable, "-c", _AT_3_AND_4, str(there), str(here), *command],
             pass_fds=(there, here), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
         )  # fmt: skip
         os.close(there)
