@@ -178,3 +178,5 @@ def take_after(outer: Classifier, learners: Sequence[Classifier]) -> None:
     outer.tensors = any(learner.tensors for learner in learners)
     outer.evolving = all(learner.evolving for learner in learners)
     outer.blind = all(learner.blind for learner in learners)
+    for learner in learners:
+        outer.readings = outer.readings.joined(learner.readings)
