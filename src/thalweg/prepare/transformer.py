@@ -100,8 +100,8 @@ class Transformer(Parametrised, ABC):
         """Transform row after row, each with what is known then; learn a row right after it was transformed, if told.
 
         plan: the transformer's own. X: rows as the door hands them on. y, w: class codes and weights of the rows that
-        are learned; anything for the others. out: a row for each row of X, to be filled; its cells may hold anything. A transformer
-        of sparse rows gets ``out=None`` for such, and returns them.
+        are learned; anything for the others. out: a row for each row of X, to be filled; its cells may hold anything. A
+        transformer of sparse rows gets ``out=None`` for such, and returns them.
         """
 
     @abstractmethod
