@@ -48,9 +48,14 @@ class Inner(Generic[L]):
         own = under(part, tables)
         if not own:
             raise KeyError(f"tables of {part}")
+        learner._settle(Labels(), schema, own, classes)
+        return cls.of(learner)
+
+    @classmethod
+    def of(cls, learner: L) -> Self:
+        """Hand over a learner with all that it knows."""
         inner = cls.__new__(cls)
         inner.learner = learner
-        learner._settle(Labels(), schema, own, classes)
         return inner
 
     def meet(self, schema: Schema) -> None:

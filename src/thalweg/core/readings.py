@@ -68,7 +68,10 @@ class Readings(msgspec.Struct, frozen=True):
     @classmethod
     def from_json(cls, text: str) -> Self:
         """Read what ``to_json`` wrote."""
-        return msgspec.json.decode(text, type=cls)
+        try:
+            return msgspec.json.decode(text, type=cls)
+        except (msgspec.DecodeError, TypeError) as error:
+            raise ValueError(f"readings must be the JSON of Readings: {error}") from None
 
 
 NONE = Readings()

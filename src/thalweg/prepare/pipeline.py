@@ -1,5 +1,6 @@
 """Transformers in front of a learner, as one learner."""
 
+import copy
 from collections.abc import Sequence
 from typing import Any, final
 
@@ -13,6 +14,7 @@ from thalweg.core.params import shown
 from thalweg.core.protocols import State
 from thalweg.core.schema import Schema
 from thalweg.core.tables import prefixed, under
+from thalweg.prepare.foreign import as_transformer
 from thalweg.prepare.moments import Moments, moments
 from thalweg.prepare.transformer import Transformer
 from thalweg.registry import TRANSFORMERS, make
@@ -114,6 +116,32 @@ class Pipeline(Classifier):
             return self._transformed(rows, np.full(n, -1), np.ones(n), moments(np.arange(n)))
 
     @property
+    def unsavable(self) -> str:
+        """Why it cannot be saved, in a sentence; empty: it can."""
+        parts = (*self.transformers, self.learner)
+        return next((why for part in parts if (why := getattr(part, "unsavable", ""))), "")
+
+    @property
+    def state_bytes(self) -> int:
+        """Bytes of all tables of the model and of the transformers."""
+        return sum(s.state_bytes for s in self._steps) + self._inner.state_bytes if self._started else 0
+
+    def __getstate__(self) -> Any:
+        if not self._started or not self.unsavable:
+            return super().__getstate__()
+        with self._use.looking:
+            return self.get_params(deep=False), self._labels.copy(), self._schema, (self.steps, self.model)
+
+    def __setstate__(self, state: Any) -> None:
+        if isinstance(state[3], dict):
+            super().__setstate__(state)
+            return
+        super().__setstate__((*state[:3], {}))
+        self._steps, model = copy.deepcopy(state[3])
+        self._inner = Inner.of(model)
+        self._started = True
+
+    @property
     def drifts(self) -> list[int]:
         """What the learner tells about drifts it found."""
         return list(getattr(self._inner.learner, "drifts", ())) if self._started else []
@@ -195,13 +223,15 @@ class Pipeline(Classifier):
         self._steps = steps
 
 
-def pipeline(*parts: Transformer | Classifier | str) -> Pipeline:
+def pipeline(*parts: Any) -> Pipeline:
     """Put transformers in front of a learner, which comes last; each may be given by its name.
 
     Parameters
     ----------
     parts
-        Transformers, then a learner; or names such as "standard-scaler" and "one-hot(max_values=16)".
+        Transformers, then a learner; or names such as "standard-scaler" and "one-hot(max_values=16)". Transformers of
+        scikit-learn (with ``partial_fit``, or fitted) and river will do: slow, which a warning says, and not to be
+        saved.
 
     Examples
     --------
@@ -214,7 +244,9 @@ def pipeline(*parts: Transformer | Classifier | str) -> Pipeline:
     if not parts:
         raise TypeError("pipeline must be given transformers and, as its last part, a learner, got nothing")
     *steps, last = parts
-    made: tuple[Any, ...] = tuple(make("transformer", s, TRANSFORMERS) if isinstance(s, str) else s for s in steps)
+    made: tuple[Any, ...] = tuple(
+        make("transformer", s, TRANSFORMERS) if isinstance(s, str) else as_transformer(s) for s in steps
+    )
     learner = make_learner(last) if isinstance(last, str) else last
     if isinstance(learner, Transformer):
         raise TypeError(f"the last part of a pipeline must be a learner, got {shown(learner)}")

@@ -64,10 +64,6 @@ class Transformer(Parametrised, ABC):
 
     __slots__ = ("_labels", "_plan", "_use")
 
-    _labels: Labels
-    _plan: Plan | None
-    _use: InUse
-
     def __new__(cls, *_args: Any, **_kwargs: Any) -> Self:
         self = super().__new__(cls)
         self._use = InUse(cls.__name__)
@@ -323,8 +319,8 @@ class Transformer(Parametrised, ABC):
         return self
 
     def _forget(self) -> None:
-        self._labels = Labels()
-        self._plan = None
+        self._labels: Labels = Labels()
+        self._plan: Plan | None = None
 
 
 def _show_constructor(cls: type) -> None:
