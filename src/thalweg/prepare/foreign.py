@@ -165,7 +165,9 @@ class SklearnTransformer(Foreign):
         k = len(plan.more[1])
         rows = np.ascontiguousarray(X[:, plan.columns])
         out[:, k:] = X[:, plan.places]
-        whole = np.ones(len(X), dtype=np.bool_) if self._gaps else ~np.isnan(rows).any(axis=1)
+        whole: Bools = np.full(len(X), True)
+        if not self._gaps:
+            whole = ~np.asarray(np.isnan(rows).any(axis=1))
         out[:, :k] = 0.0
         out[~whole, :k] = np.nan
         teaches = np.flatnonzero(learned & whole) if self._learns else np.zeros(0, dtype=np.int64)

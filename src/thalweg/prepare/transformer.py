@@ -29,7 +29,16 @@ Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
 
-class Transformer(Parametrised, ABC):
+class Kept(ABC):
+    """What every transformer keeps beside its parameters and its tables."""
+
+    __slots__ = ()
+    _labels: Labels
+    _plan: Plan | None
+    _use: InUse
+
+
+class Transformer(Parametrised, Kept):
     """Turns rows into other rows, with what it has learned from the rows before.
 
     Alone it has the verbs ``partial_fit``, ``transform`` and ``transform_then_learn``; ``thalweg.pipeline`` puts it in
@@ -45,7 +54,7 @@ class Transformer(Parametrised, ABC):
 
     kind: ClassVar[Kind] = "numeric"
     """Which columns suit it; "": all."""
-    labelled: ClassVar[bool] = False
+    labelled: bool = fixed(False)
     """Does it learn from labels? Then ``partial_fit`` must be given them."""
     missing: Literal["kept", "filled", "made"] = fixed("kept")
     """Missing values come out where they go in; none comes out at all; some may come out where none goes in."""
@@ -319,8 +328,8 @@ class Transformer(Parametrised, ABC):
         return self
 
     def _forget(self) -> None:
-        self._labels: Labels = Labels()
-        self._plan: Plan | None = None
+        self._labels = Labels()
+        self._plan = None
 
 
 def _show_constructor(cls: type) -> None:
