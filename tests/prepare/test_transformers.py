@@ -71,6 +71,114 @@ def test_lags_and_their_twin():
     arranged("lags", preparing.Lags([0, 3], 4, [1, 3], [4]), columns=["size", "age"], key="key", lags=[1, 3], means=[4])
 
 
+def test_robust_scaler_and_its_twin():
+    """With fewer than 256 rows the sketch has all of them."""
+    arranged("robust-scaler", preparing.RobustScaler(NUMERIC))
+
+
+@pytest.mark.parametrize("shape", ["normal", "sorted", "skewed", "repeated"])
+def test_the_sketch_finds_quartiles_in_fixed_memory(shape):
+    rng = np.random.default_rng(4)
+    n = 200_000
+    v = {
+        "normal": rng.normal(1e6, 3.0, n), "sorted": np.arange(n, dtype=float), "skewed": rng.lognormal(0.0, 3.0, n),
+        "repeated": rng.integers(0, 7, n).astype(float),
+    }[shape]  # fmt: skip
+    scaler = thalweg.RobustScaler().partial_fit(v[:300, None])
+    size = scaler.state_bytes
+    scaler.partial_fit(v[300:, None])
+    assert scaler.state_bytes == size
+    ordered = np.sort(v)
+    for q, found in zip((0.25, 0.5, 0.75), scaler.state()["quartiles"][0], strict=True):
+        below, up_to = np.searchsorted(ordered, found, "left") / n, np.searchsorted(ordered, found, "right") / n
+        late = 0.04 * (shape == "sorted")  # the last rows may not be in it yet
+        assert below - 0.015 <= q <= up_to + 0.015 + late
+
+
+def test_rare_groups_and_their_twin():
+    arranged("rare-groups", preparing.RareGroups(NOMINAL, 5, 0.2), least=5, share=0.2)
+
+
+def test_date_parts_and_their_twin():
+    parts = ["month", "hour", "since_first", "weekday", "day", "day_of_year", "since_last"]
+    arranged("date-parts", preparing.DateParts([2], parts), parts=parts)
+
+
+def test_days_of_many_years():
+    seconds = np.random.default_rng(5).integers(-60_000_000_000, 200_000_000_000, 2_000).astype(float)
+    parts = ["hour", "weekday", "day", "day_of_year", "month"]
+    twin = preparing.DateParts([0], parts)
+    wanted = [twin.transform([t]) for t in seconds.tolist()]
+    np.testing.assert_array_equal(thalweg.DateParts(0, parts=parts).transform(seconds[:, None]), wanted)
+
+
+def test_cyclic_parts_are_close_where_the_clock_starts_again():
+    parts = thalweg.DateParts(0, parts=["hour"], cyclic=True)
+    late, early = parts.transform([[86_399.0], [86_401.0]])
+    assert np.abs(late - early).max() < 1e-3
+    np.testing.assert_allclose(parts.transform([[21_600.0]])[0], [1.0, 0.0], atol=1e-12)
+
+
+TEXTS = ["Good, GOOD film!", "schön — «Über»", "", None, "a", "don't worry, be happy", "naïve 東京 café"]
+
+
+@pytest.mark.parametrize(("words", "characters"), [(1, 0), (3, 0), (0, 3), (2, 4), (0, 20)])
+def test_hashed_text_and_its_twin(words, characters):
+    from thalweg.core.door import hashed_texts
+    from thalweg.core.schema import Text
+
+    got = hashed_texts(TEXTS, Text("t", words, characters, 13))
+    np.testing.assert_array_equal(got, [preparing.hashed_text(t, words, characters, 13) for t in TEXTS])
+
+
+def test_what_columns_of_text_hold():
+    records = [{"t": "good good film"}, {"t": "bad film"}]
+    for values, wanted in (("count", [1.0, 2.0]), ("once", [1.0, 1.0]), ("unit", [1 / 5**0.5, 2 / 5**0.5])):
+        one = thalweg.HashedText("t", width=50, values=values).learn_one(records[1])
+        found = [v for v in one.transform_one(records[0]).values() if v]
+        np.testing.assert_allclose(sorted(found), wanted)
+
+
+def test_hashing_by_name_keeps_no_value_and_agrees_with_codes():
+    pa = pytest.importorskip("pyarrow")
+    named = thalweg.Hashing("city", width=8).partial_fit(pa.table({"city": ["a"]}))
+    size = named.state_bytes
+    table = pa.table({"city": [f"city {i}" for i in range(500)] + [None]})
+    assert named.partial_fit(table).state_bytes == size
+    assert named.schema.columns == ("city",)
+    coded = thalweg.Hashing(width=8).partial_fit(table)
+    np.testing.assert_array_equal(named.transform(table), coded.transform(table))
+    assert not named.transform(table)[-1].any()
+    assert named.transform(pa.table({"city": ["never seen"]})).sum() == 1.0
+    assert coded.transform(pa.table({"city": ["never seen"]})).sum() == 0.0
+
+
+def test_select_finds_what_matters_and_follows_the_stream():
+    rng = np.random.default_rng(6)
+    X = rng.normal(size=(6_000, 12))
+    X[rng.random(X.shape) < 0.05] = np.nan
+    y = np.where(np.arange(6_000) < 3_000, X[:, 4] > 0.2, X[:, 9] > 0.2)
+    for by in ("information", thalweg.HoeffdingAdaptiveTree(grace_period=50)):
+        select = thalweg.Select(k=2, by=by, every=500).partial_fit(X[:3_000], y[:3_000])
+        assert "x4" in select.selected
+        select.partial_fit(X[3_000:], y[3_000:])
+        assert "x9" in select.selected
+    with pytest.raises(TypeError, match="^by must be a tree or a forest"):
+        thalweg.Select(by="naive-bayes")
+
+
+def test_the_information_of_a_column():
+    from thalweg.prepare import select_jit as jit
+
+    rng = np.random.default_rng(7)
+    bins, labels = rng.integers(0, jit.BINS, 400), rng.integers(0, 3, 400)
+    counts = np.zeros((1, jit.BINS, jit.CLASSES))
+    np.add.at(counts[0], (bins, labels), 1.0)
+    scores = np.zeros(1)
+    jit.information(counts, 1.0, scores)
+    np.testing.assert_allclose(scores[0], preparing.information(bins.tolist(), labels.tolist()))
+
+
 def test_lags_remember_a_bounded_number_of_keys():
     lags = thalweg.Lags(1, key=0, max_keys=8)
     rows = np.column_stack([np.arange(500.0), np.arange(500.0)])

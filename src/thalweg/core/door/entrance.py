@@ -142,10 +142,10 @@ def _from_mapping(
                 codes, grown[i] = nominal_codes([plain], feature, learning)
                 array[0, i] = codes[0]
             continue
+        if feature.time:
+            array[0, i] = _moment(v, feature.name)
+            continue
         try:
-            if feature.time:
-                array[0, i] = _moment(v, feature.name)
-                continue
             array[0, i] = number(v)
         except UNREADABLE:
             raise TypeError(f"x must hold a number for feature {feature.name!r}, got {shown(v)}") from None

@@ -83,7 +83,7 @@ def known_rows(
         kind, place, rule = [jit.SKIP] * n, [0] * n, [jit.OPEN] * n
         words: dict[int, dict[str, int]] = {}
         absent, texts = [], [place for places in schema.texts.values() for place in places.tolist()]
-        passages = Passages(schema, {title: c for c, title in enumerate(titles)}, 0, times=True)
+        passages = Passages(schema, {title: c for c, title in enumerate(titles)}, 1, times=True)
         for f, feature in enumerate(schema.features):
             if feature.text is not None:
                 continue
