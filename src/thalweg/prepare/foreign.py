@@ -174,10 +174,10 @@ class SklearnTransformer(Foreign):
         room = int(self.batch) - len(self._waiting)
         i = 0
         for stop in [*(teaches[room - 1 :: self.batch] + 1), len(X)]:
-            asked = i + np.flatnonzero(whole[i:stop])
-            if len(asked) and (_is_fitted(self._model) or not self._learns):
+            if not self._learns or _is_fitted(self._model):
                 with np.errstate(all="ignore"):
-                    out[asked, :k] = _dense(self._model.transform(rows[asked]))
+                    for r in i + np.flatnonzero(whole[i:stop]):  # products of matrices round by how many rows they have
+                        out[r, :k] = _dense(self._model.transform(rows[r : r + 1]))
             self._waiting += [rows[r] for r in teaches[(teaches >= i) & (teaches < stop)]]
             if len(self._waiting) >= self.batch:
                 with np.errstate(all="ignore"):
