@@ -275,6 +275,18 @@ def information(values, labels):
     return sum(c / n * math.log(c * n / (one[v] * other[y])) for (v, y), c in both.items())
 
 
+def moments(events):
+    """Give the row of each moment, whether it is learned, and each event seen from the moments."""
+    rows, learned, now = [], [], []
+    for i, e in enumerate(events):
+        if e >= 0 or i == 0 or events[i - 1] != ~e:
+            rows.append(max(e, ~e))
+            learned.append(False)
+        learned[-1] |= e < 0
+        now.append(len(rows) - 1 if e >= 0 else ~(len(rows) - 1))
+    return rows, learned, now
+
+
 def follow(twin, X, y, w):
     """Transform each record by what was known before it, then learn it."""
     rows = []
@@ -287,5 +299,5 @@ def follow(twin, X, y, w):
 
 __all__ = [
     "DateParts", "Imputer", "Lags", "MinMaxScaler", "OneHot", "RareGroups", "RobustScaler", "StandardScaler",
-    "TargetEncoder", "fnv", "follow", "hashed_text", "information",
+    "TargetEncoder", "fnv", "follow", "hashed_text", "information", "moments",
 ]  # fmt: skip
