@@ -69,6 +69,19 @@ def test_a_pipeline_is_its_parts_one_after_another():
     assert isinstance(whole.model, HoeffdingTree)
 
 
+def test_events_are_seen_as_moments():
+    from thalweg.prepare.moments import moments
+    from twins import preparing
+
+    rng = np.random.default_rng(1)
+    each = np.arange(40)
+    orders = [each, ~each, np.stack([each, ~each], axis=1).ravel(), np.zeros(0, dtype=np.int64), np.array([3, ~3, ~3])]
+    for events in (*orders, *(rng.integers(-4, 4, 30) for _ in range(50))):
+        at = moments(events)
+        assert (at.rows.tolist(), at.learned.tolist(), at.events.tolist()) == preparing.moments(events.tolist())
+        assert at.consecutive == (len(at.rows) > 0 and bool((np.diff(at.rows) == 1).all()))
+
+
 def test_large_chunks_are_divided(monkeypatch):
     X, y, schema = mixed()
     wanted = MAKERS["tree"]().declare(schema).test_then_train(X, y)

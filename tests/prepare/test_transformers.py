@@ -1,207 +1,13 @@
-"""Every registered transformer keeps every promise, and agrees with its plain twin."""
-
-import copy
-import pickle
+"""Transformers agree with their plain twins."""
 
 import numpy as np
 import pytest
 
 import thalweg
-from thalweg import Feature, Schema, registry
+from prepare.test_contracts import KNOWN, SCHEMA, N, rows
 from twins import preparing
 
-N = 240
-WORDS = ("red", "green", "blue", "grey", "pink", "teal")
-SCHEMA = Schema((
-    Feature("size"), Feature("hue", values=WORDS[:3], open=True), Feature("when"), Feature("age"),
-    Feature("key", values=WORDS, open=True),
-))  # fmt: skip
-NUMERIC, NOMINAL = [0, 2, 3], [1, 4]
-KNOWN = registry.TRANSFORMERS
-FEW = {"one-hot": {"max_values": 4}, "imputer": {"indicator": True}, "lags": {"lags": [1, 3], "means": [4]}}
-"""Parameters with which a transformer shows what it can do on a few rows."""
-
-
-def rows(seed=0, lacking=0.1):
-    """Rows of the schema, labels and weights."""
-    rng = np.random.default_rng(seed)
-    X = np.column_stack([
-        rng.normal(3.0, 2.0, N), rng.integers(0, 3, N), 1.6e9 + 977.0 * np.arange(N), rng.integers(18, 40, N),
-        rng.integers(0, 6, N),
-    ])  # fmt: skip
-    X[rng.random(X.shape) < lacking] = np.nan
-    return np.ascontiguousarray(X), np.where(rng.random(N) < 0.4, "yes", "no"), rng.choice([0.0, 0.5, 1.0, 3.0], N)
-
-
-def made(name, **more):
-    return KNOWN[name].make(**{**FEW.get(name, {}), **more})
-
-
-def met(name):
-    """A transformer that knows its features, and has seen no row."""
-    transformer = made(name)
-    transformer.meet(SCHEMA)
-    return transformer
-
-
-def same_state(a, b):
-    one, two = a.state(), b.state()
-    assert one.keys() == two.keys()
-    for key, table in one.items():
-        np.testing.assert_array_equal(table, two[key], err_msg=key)
-
-
-@pytest.mark.parametrize("name", KNOWN)
-def test_rows_may_come_in_chunks_of_any_size(name):
-    X, y, w = rows()
-    whole = met(name)
-    wanted = whole.transform_then_learn(X, y, w)
-    assert wanted.shape == (N, whole.schema_out.n_features)
-    for size in (1, 7):
-        parts = met(name)
-        cuts = [slice(i, i + size) for i in range(0, N, size)]
-        np.testing.assert_array_equal(
-            np.concatenate([parts.transform_then_learn(X[c], y[c], w[c]) for c in cuts]), wanted
-        )
-        same_state(parts, whole)
-    single = met(name)
-    for i in range(N):
-        np.testing.assert_array_equal(single.transform(X[i : i + 1])[0], wanted[i])
-        single.partial_fit(X[i : i + 1], y[i : i + 1], w[i : i + 1])
-    same_state(single, whole)
-
-
-@pytest.mark.parametrize("name", KNOWN)
-def test_saved_in_the_middle(name, tmp_path):
-    X, y, _ = rows(1)
-    whole, first = met(name), met(name)
-    wanted = whole.transform_then_learn(X, y)
-    first.partial_fit(X[:100], y[:100])
-    thalweg.save(first, tmp_path / "t.safetensors")
-    copies = [thalweg.load(tmp_path / "t.safetensors"), first.copy(), copy.deepcopy(first),
-              pickle.loads(pickle.dumps(first))]  # fmt: skip
-    for again in copies:
-        assert again.get_params() == first.get_params()
-        np.testing.assert_array_equal(again.transform_then_learn(X[100:], y[100:]), wanted[100:])
-        same_state(again, whole)
-    assert first.reset().schema is None
-
-
-@pytest.mark.parametrize("name", KNOWN)
-def test_no_row_knows_itself_its_label_or_what_comes_later(name):
-    X, y, _ = rows(2)
-    wanted = met(name).transform_then_learn(X, y)
-    for i in (0, 60, 150):
-        others, other_labels = X.copy(), y.copy()
-        others[i + 1 :] = rows(3)[0][i + 1 :]
-        other_labels[i:] = np.where(y[i:] == "yes", "no", "yes")
-        if i == 0:  # the first label is not there before the others
-            other_labels[0] = y[0]
-        got = met(name).transform_then_learn(others, other_labels)
-        np.testing.assert_array_equal(got[: i + 1], wanted[: i + 1])
-
-
-@pytest.mark.parametrize("name", KNOWN)
-def test_transforming_changes_nothing(name):
-    X, y, _ = rows(4)
-    one = met(name).partial_fit(X, y)
-    before = one.copy()
-    first = one.transform(X)
-    np.testing.assert_array_equal(one.transform(X[::-1].copy())[::-1], first)
-    one.transform_one(dict(zip(SCHEMA.names, [1.0, "blue", 0.0, 30.0, "unheard of"], strict=True)))
-    one.partial_fit(X, y, np.zeros(N))
-    same_state(one, before)
-    untouched = X.copy()
-    one.partial_fit(X, y)
-    np.testing.assert_array_equal(X, untouched)
-
-
-@pytest.mark.parametrize("name", KNOWN)
-def test_missing_values_and_extremes(name):
-    X, y, _ = rows(5, lacking=0.6)
-    X[::7, 0], X[3::7, 3] = 1.7e308, -1e300
-    one = met(name)
-    out = one.transform_then_learn(X, y)
-    assert not np.isinf(out).any()
-    nothing = one.transform(np.full((2, 5), np.nan))
-    for found in (out, nothing):
-        assert one.missing != "filled" or not np.isnan(found).any()
-    full, labels, _ = rows(5, lacking=0.0)
-    assert one.missing == "made" or not np.isnan(met(name).transform_then_learn(full, labels)).any()
-
-
-@pytest.mark.parametrize("name", KNOWN)
-def test_new_values_and_features_join(name):
-    X, y, _ = rows(6)
-    records = [
-        {
-            "size": x[0], "hue": None if np.isnan(x[1]) else f"{WORDS[int(x[1])]}{i // 50}",
-            **({"late": x[3], "word": WORDS[i % 6]} if i > 120 else {}),
-        }
-        for i, x in enumerate(X)
-    ]  # fmt: skip
-    one, twin = made(name), made(name)
-    width = 0
-    for record, label in zip(records, y, strict=True):
-        got = twin.transform_one(record)
-        assert len(got) >= width
-        assert not np.isinf(list(got.values())).any()
-        width = len(got)
-        one.learn_one(record, label)
-        twin.learn_one(record, label)
-    same_state(one, twin)
-    assert one.schema.n_features == 4
-    again = made(name)
-    again.restore(one.state())
-    same_state(again, one)
-
-
-@pytest.mark.parametrize("name", KNOWN)
-def test_bad_input_gets_a_sentence(name):
-    X, y, _ = rows(7)
-    one = met(name).partial_fit(X, y)
-    before = one.copy()
-    with pytest.raises(ValueError, match="^X has 2 features"):
-        one.partial_fit(X[:, :2], y)
-    with pytest.raises(ValueError, match="^X must be finite"):
-        one.transform(np.full((1, 5), np.inf))
-    with pytest.raises(ValueError, match="^sample_weight must"):
-        one.partial_fit(X, y, np.full(N, -1.0))
-    if one.labelled:
-        with pytest.raises(ValueError, match="^y must hold a label for each row"):
-            one.partial_fit(X)
-        with pytest.raises(ValueError, match="^y must hold a label for each of the 240 rows"):
-            one.partial_fit(X, y[:3])
-    with pytest.raises(ValueError, match=f"^columns of {type(one).__name__} must be among .* got 'nothing'"):
-        made(name, columns="nothing").meet(SCHEMA)
-    with pytest.raises(ValueError, match=r"must lie in \[0, 4\], got 9"):
-        made(name, columns=[0, 9] if one.kind != "nominal" else [1, 9]).meet(SCHEMA)
-    with pytest.raises(TypeError, match="^columns must name columns"):
-        made(name, columns=1.5)
-    if one.kind:
-        wrong = 1 if one.kind == "numeric" else 0
-        with pytest.raises(ValueError, match=f"must be {one.kind}"):
-            made(name, columns=[wrong]).meet(SCHEMA)
-    same_state(one, before)
-
-
-@pytest.mark.parametrize("name", KNOWN)
-def test_tables_that_no_transformer_gave_are_refused(name):
-    X, y, _ = rows(8)
-    one = met(name).partial_fit(X, y)
-    state = one.state()
-    tables = [key for key in state if key not in ("labels", "schema")]
-    assert tables
-    for key in tables:
-        wrong = [state[key].astype(np.float32), state[key][..., None], state[key].reshape(-1)[:-1]]
-        filled = np.full_like(state[key], np.inf if state[key].dtype.kind == "f" else 2**60)
-        for table in (*wrong, filled):
-            with pytest.raises(ValueError, match=f"^state must be what {type(one).__name__}"):
-                made(name).restore({**state, key: table})
-        with pytest.raises(ValueError, match="it lacks"):
-            made(name).restore({k: v for k, v in state.items() if k != key})
-    with pytest.raises(TypeError, match="a dict of arrays"):
-        made(name).restore([])
+NUMERIC, NOMINAL = [0, 3], [1, 4]
 
 
 def arranged(name, twin, **params):
@@ -265,6 +71,114 @@ def test_lags_and_their_twin():
     arranged("lags", preparing.Lags([0, 3], 4, [1, 3], [4]), columns=["size", "age"], key="key", lags=[1, 3], means=[4])
 
 
+def test_robust_scaler_and_its_twin():
+    """With fewer than 256 rows the sketch has all of them."""
+    arranged("robust-scaler", preparing.RobustScaler(NUMERIC))
+
+
+@pytest.mark.parametrize("shape", ["normal", "sorted", "skewed", "repeated"])
+def test_the_sketch_finds_quartiles_in_fixed_memory(shape):
+    rng = np.random.default_rng(4)
+    n = 200_000
+    v = {
+        "normal": rng.normal(1e6, 3.0, n), "sorted": np.arange(n, dtype=float), "skewed": rng.lognormal(0.0, 3.0, n),
+        "repeated": rng.integers(0, 7, n).astype(float),
+    }[shape]  # fmt: skip
+    scaler = thalweg.RobustScaler().partial_fit(v[:300, None])
+    size = scaler.state_bytes
+    scaler.partial_fit(v[300:, None])
+    assert scaler.state_bytes == size
+    ordered = np.sort(v)
+    for q, found in zip((0.25, 0.5, 0.75), scaler.state()["quartiles"][0], strict=True):
+        below, up_to = np.searchsorted(ordered, found, "left") / n, np.searchsorted(ordered, found, "right") / n
+        late = 0.04 * (shape == "sorted")  # the last rows may not be in it yet
+        assert below - 0.015 <= q <= up_to + 0.015 + late
+
+
+def test_rare_groups_and_their_twin():
+    arranged("rare-groups", preparing.RareGroups(NOMINAL, 5, 0.2), least=5, share=0.2)
+
+
+def test_date_parts_and_their_twin():
+    parts = ["month", "hour", "since_first", "weekday", "day", "day_of_year", "since_last"]
+    arranged("date-parts", preparing.DateParts([2], parts), parts=parts)
+
+
+def test_days_of_many_years():
+    seconds = np.random.default_rng(5).integers(-60_000_000_000, 200_000_000_000, 2_000).astype(float)
+    parts = ["hour", "weekday", "day", "day_of_year", "month"]
+    twin = preparing.DateParts([0], parts)
+    wanted = [twin.transform([t]) for t in seconds.tolist()]
+    np.testing.assert_array_equal(thalweg.DateParts(0, parts=parts).transform(seconds[:, None]), wanted)
+
+
+def test_cyclic_parts_are_close_where_the_clock_starts_again():
+    parts = thalweg.DateParts(0, parts=["hour"], cyclic=True)
+    late, early = parts.transform([[86_399.0], [86_401.0]])
+    assert np.abs(late - early).max() < 1e-3
+    np.testing.assert_allclose(parts.transform([[21_600.0]])[0], [1.0, 0.0], atol=1e-12)
+
+
+TEXTS = ["Good, GOOD film!", "schön — «Über»", "", None, "a", "don't worry, be happy", "naïve 東京 café"]
+
+
+@pytest.mark.parametrize(("words", "characters"), [(1, 0), (3, 0), (0, 3), (2, 4), (0, 20)])
+def test_hashed_text_and_its_twin(words, characters):
+    from thalweg.core.door import hashed_texts
+    from thalweg.core.schema import Text
+
+    got = hashed_texts(TEXTS, Text("t", words, characters, 13))
+    np.testing.assert_array_equal(got, [preparing.hashed_text(t, words, characters, 13) for t in TEXTS])
+
+
+def test_what_columns_of_text_hold():
+    records = [{"t": "good good film"}, {"t": "bad film"}]
+    for values, wanted in (("count", [1.0, 2.0]), ("once", [1.0, 1.0]), ("unit", [1 / 5**0.5, 2 / 5**0.5])):
+        one = thalweg.HashedText("t", width=50, values=values).learn_one(records[1])
+        found = [v for v in one.transform_one(records[0]).values() if v]
+        np.testing.assert_allclose(sorted(found), wanted)
+
+
+def test_hashing_by_name_keeps_no_value_and_agrees_with_codes():
+    pa = pytest.importorskip("pyarrow")
+    named = thalweg.Hashing("city", width=8).partial_fit(pa.table({"city": ["a"]}))
+    size = named.state_bytes
+    table = pa.table({"city": [f"city {i}" for i in range(500)] + [None]})
+    assert named.partial_fit(table).state_bytes == size
+    assert named.schema.columns == ("city",)
+    coded = thalweg.Hashing(width=8).partial_fit(table)
+    np.testing.assert_array_equal(named.transform(table), coded.transform(table))
+    assert not named.transform(table)[-1].any()
+    assert named.transform(pa.table({"city": ["never seen"]})).sum() == 1.0
+    assert coded.transform(pa.table({"city": ["never seen"]})).sum() == 0.0
+
+
+def test_select_finds_what_matters_and_follows_the_stream():
+    rng = np.random.default_rng(6)
+    X = rng.normal(size=(6_000, 12))
+    X[rng.random(X.shape) < 0.05] = np.nan
+    y = np.where(np.arange(6_000) < 3_000, X[:, 4] > 0.2, X[:, 9] > 0.2)
+    for by in ("information", thalweg.HoeffdingAdaptiveTree(grace_period=50)):
+        select = thalweg.Select(k=2, by=by, every=500).partial_fit(X[:3_000], y[:3_000])
+        assert "x4" in select.selected
+        select.partial_fit(X[3_000:], y[3_000:])
+        assert "x9" in select.selected
+    with pytest.raises(TypeError, match="^by must be a tree or a forest"):
+        thalweg.Select(by="naive-bayes")
+
+
+def test_the_information_of_a_column():
+    from thalweg.prepare import select_jit as jit
+
+    rng = np.random.default_rng(7)
+    bins, labels = rng.integers(0, jit.BINS, 400), rng.integers(0, 3, 400)
+    counts = np.zeros((1, jit.BINS, jit.CLASSES))
+    np.add.at(counts[0], (bins, labels), 1.0)
+    scores = np.zeros(1)
+    jit.information(counts, 1.0, scores)
+    np.testing.assert_allclose(scores[0], preparing.information(bins.tolist(), labels.tolist()))
+
+
 def test_lags_remember_a_bounded_number_of_keys():
     lags = thalweg.Lags(1, key=0, max_keys=8)
     rows = np.column_stack([np.arange(500.0), np.arange(500.0)])
@@ -317,4 +231,4 @@ def test_as_scikit_learn_has_it():
     assert clone(one).get_params() == one.get_params()
     model = pipe.make_pipeline(thalweg.StandardScaler(), thalweg.NaiveBayes()).fit(X, y)
     assert model.predict(X).shape == (N,)
-    assert list(model[0].get_feature_names_out()) == [f"x{i}" for i in range(5)]
+    assert list(model[0].get_feature_names_out()) == [f"x{i}" for i in range(8)]

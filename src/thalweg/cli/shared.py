@@ -58,8 +58,10 @@ def read_delay(text: str) -> 'int | Literal["time"]':
 
 def known_to(model: "Classifier", stream: str) -> dict[str, Any]:
     """Say what a file must be read as for a model that has learned already: what it knows, and no more."""
-    if model.schema is None or not (stream[:1] == "-" or is_file(stream)):
+    if not (stream[:1] == "-" or is_file(stream)):
         return {}
+    if model.schema is None:
+        return {"readings": model.readings} if model.readings else {}
     return {"schema": model.schema, "extra": "ignore"}
 
 

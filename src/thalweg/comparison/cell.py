@@ -8,6 +8,7 @@ from typing import Any, Literal, final
 
 from thalweg import __version__
 from thalweg.core.names import parse, steps
+from thalweg.core.readings import Readings
 from thalweg.evaluate.result import Result
 from thalweg.registry import LEARNERS, known_name
 from thalweg.registry.typed import (
@@ -66,6 +67,8 @@ class Cell:
             learner = make_learner(self.learner, seed=self.seed)
         if stream is None:
             how = {"target": self.target, **json.loads(self.options or "{}")} if is_file(self.stream) else {}
+            if "readings" in how:
+                how["readings"] = Readings.from_json(how["readings"])
             if how and learner.schema is not None:
                 how |= {"schema": learner.schema, "extra": "ignore"}
             stream = open_stream(self.stream, seed=self.seed, **how)
@@ -95,13 +98,15 @@ def canonical(learner: str) -> str:
     if is_saved(learner):
         return learner
     spec, budget = split_budget(learner)
-    return f"{' | '.join(map(_canonical, steps(spec)))}{'' if budget is None else f'@{budget!r}'}"
+    *before, last = steps(spec)
+    parts = [*(_canonical(part, "columns") for part in before), _canonical(last, "learner")]
+    return f"{' | '.join(parts)}{'' if budget is None else f'@{budget!r}'}"
 
 
-def _canonical(part: str) -> str:
+def _canonical(part: str, first: str) -> str:
     if is_own(part):
         return part
-    name, given = parse(part, first="learner")
+    name, given = parse(part, first=first)
     name = known_name(name, LEARNERS) or name
     inside = ", ".join(f"{key}={given[key]!r}" for key in sorted(given))
     return f"{name}({inside})" if inside else name

@@ -11,6 +11,7 @@ from thalweg.core import params
 from thalweg.core.classifier import Classifier
 from thalweg.core.names import parse, steps
 from thalweg.core.protocols import Stream
+from thalweg.core.readings import NONE, Readings
 from thalweg.learners.adapted.any_model import as_learner, is_foreign
 from thalweg.registry import LEARNERS, check_importable, known_name, parameters
 from thalweg.registry.typed import is_file, is_own, is_saved, make_learner, open_stream, split_budget
@@ -37,12 +38,28 @@ def named_learners(given: Any) -> tuple[dict[str, str], Makers]:
             if not is_own(last):
                 check_importable("learner", parse(last, first="learner")[0])
             for part in before:
-                check_importable("transformer", parse(part)[0])
+                check_importable("transformer", parse(part, first="columns")[0])
         specs[name] = canonical(text)
     if len(set(specs.values())) < len(specs):
         raise ValueError(f"learners must all differ, got {params.shown(list(specs.values()))}")
     plain = not isinstance(given, Mapping)
     return {(s if plain and n not in makers else n): s for n, s in specs.items()}, makers
+
+
+def readings_of(given: Any) -> Readings:
+    """Say how learners, texts or objects, want columns with dates or text to be read: all see the same columns.
+
+    >>> readings_of(["date-parts(day) | arf", "arf"]).times
+    ('day',)
+    """
+    if isinstance(given, str) or not isinstance(given, Iterable) or _is_thing(given):
+        given = [given]
+    found = NONE
+    for thing in given.values() if isinstance(given, Mapping) else given:
+        learner = make_learner(thing) if isinstance(thing, str) and not is_saved(thing) else thing
+        if isinstance(learner, Classifier):
+            found = found.joined(learner.readings)
+    return found
 
 
 def named_streams(given: Any, options: Mapping[str, Any]) -> tuple[dict[str, str], Makers]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from thalweg.comparison.cell import Cell, canonical
-from thalweg.comparison.given import Makers, named_learners, named_streams, short_names
+from thalweg.comparison.given import Makers, named_learners, named_streams, readings_of, short_names
 from thalweg.comparison.outcome import Comparison
 from thalweg.comparison.store import Store
 from thalweg.comparison.workers import Event, run_cells, run_here
@@ -93,7 +93,9 @@ def compare(
     """
     named, own_learners = named_learners(learners)
     options = {name: given for name, given in options.items() if given is not None}
-    streams, own_streams = named_streams(on, {"target": target, **options})
+    readings = readings_of(learners)
+    read = {"readings": readings} if readings else {}
+    streams, own_streams = named_streams(on, {"target": target, **options, **read})
     chosen = _seeds(seeds)
     for what, value, least in (("limit", limit, 1), ("window", window, 1), ("jobs", jobs, 1)):
         if value is not None or what == "jobs":
@@ -102,7 +104,7 @@ def compare(
     check_importable("metric", metric)
     params.flag("fresh", fresh)
     control = _control(control, named)
-    how = json.dumps(options) if options else ""
+    how = json.dumps(options | ({"readings": readings.to_json()} if readings else {})) if options or readings else ""
     cells = [
         Cell(spec, stream, seed, limit, target if is_file(stream) else None, window, delay, how * is_file(stream))
         for i, seed in enumerate(chosen)

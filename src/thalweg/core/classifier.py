@@ -23,6 +23,7 @@ from thalweg.core.in_use import InUse, changes, looks
 from thalweg.core.labels import Labels, sequence
 from thalweg.core.params import shown
 from thalweg.core.protocols import State
+from thalweg.core.readings import NONE, Readings
 from thalweg.core.schema import Schema
 
 Floats = NDArray[np.float64]
@@ -75,6 +76,8 @@ class Classifier(Parametrised, Answering, Estimator):
     """Does the state stay bounded however long the stream is?"""
     asks: bool = fixed(False)
     """Does it learn only from labels that it wants? Then ``asked_rows`` says which, and no other learner is outside."""
+    readings: Readings = fixed(NONE)
+    """How it wants columns with dates or text to be read."""
 
     __slots__ = ("_labels", "_schema", "_started", "_use")
 
@@ -209,13 +212,13 @@ class Classifier(Parametrised, Answering, Estimator):
     def _one_row(self, x: Any, *, learning: bool) -> tuple[Any, Schema]:
         return door.one_row(
             x, self._schema, missing=self.missing == "native", learning=learning, sparse=self.sparse,
-            evolving=self.evolving, tensors=self.tensors,
+            evolving=self.evolving, tensors=self.tensors, readings=self.readings,
         )  # fmt: skip
 
     def _rows(self, X: Any, *, learning: bool, learned: Ints | None = None) -> tuple[Any, Schema]:
         return door.rows(
             X, self._schema, missing=self.missing == "native", learning=learning, learned=learned, sparse=self.sparse,
-            evolving=self.evolving,
+            evolving=self.evolving, readings=self.readings,
         )  # fmt: skip
 
     # -- what it knows ------------------------------------------------------------------------------------------------

@@ -49,9 +49,14 @@ class Inner(Generic[L]):
         own = under(part, tables)
         if not own:
             raise KeyError(f"tables of {part}")
+        learner._settle(Labels(), schema, own, classes)
+        return cls.of(learner)
+
+    @classmethod
+    def of(cls, learner: L) -> Self:
+        """Hand over a learner with all that it knows."""
         inner = cls.__new__(cls)
         inner.learner = learner
-        learner._settle(Labels(), schema, own, classes)
         return inner
 
     def meet(self, schema: Schema) -> None:
@@ -206,3 +211,5 @@ def take_after(outer: Classifier, learners: Sequence[Classifier]) -> None:
     outer.tensors = any(learner.tensors for learner in learners)
     outer.evolving = all(learner.evolving for learner in learners)
     outer.blind = all(learner.blind for learner in learners)
+    for learner in learners:
+        outer.readings = outer.readings.joined(learner.readings)

@@ -19,6 +19,19 @@ Value = str | int | float | bool
 _MOST_CODES = 1 << 20
 
 
+class Text(msgspec.Struct, frozen=True, array_like=True):
+    """How a column of text is read: each n-gram is hashed to one of ``width`` numeric features, which count them."""
+
+    column: str
+    """The column with the text."""
+    words: int
+    """N-grams of up to so many words; 0: none."""
+    characters: int
+    """N-grams of so many characters, within words; 0: none."""
+    width: int
+    """Features."""
+
+
 class Feature(msgspec.Struct, frozen=True, dict=True, omit_defaults=True):
     """One column: numeric, or nominal when it has values.
 
@@ -36,6 +49,10 @@ class Feature(msgspec.Struct, frozen=True, dict=True, omit_defaults=True):
     """The values of a nominal feature in the order of their codes; None: numeric."""
     open: bool = False
     """May new values appear? Inferred nominal features are open, declared ones closed."""
+    time: bool = False
+    """Is it a moment, in seconds since 1970? Then dates and times, also in text, are read as such."""
+    text: Text | None = None
+    """Does it count n-grams of a text? The features of one text stand in the order of their hashes."""
 
     def __post_init__(self) -> None:
         """Refuse what no column can be."""
@@ -46,6 +63,9 @@ class Feature(msgspec.Struct, frozen=True, dict=True, omit_defaults=True):
             msgspec.structs.force_setattr(self, "values", _plain("values", self.values))
             _distinct(f"values of feature {self.name!r}", self.values)
         params.flag("open", self.open)
+        params.flag("time", self.time)
+        if self.values is not None and (self.time or self.text is not None):
+            raise ValueError(f"values must be None for a time or a text, got {shown(self.values)}")
 
     @property
     def nominal(self) -> bool:
@@ -139,6 +159,20 @@ class Schema(msgspec.Struct, frozen=True, dict=True):
     def names(self) -> tuple[str, ...]:
         """Names of the features in order."""
         return tuple(f.name for f in self.features)
+
+    @cached_property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the columns that a record has: the features, and for those of a text the text itself."""
+        return tuple(dict.fromkeys(f.name if f.text is None else f.text.column for f in self.features))
+
+    @cached_property
+    def texts(self) -> dict[Text, NDArray[np.int64]]:
+        """The texts, and the places of their features."""
+        found: dict[Text, list[int]] = {}
+        for i, f in enumerate(self.features):
+            if f.text is not None:
+                found.setdefault(f.text, []).append(i)
+        return {text: np.array(places, dtype=np.int64) for text, places in found.items()}
 
     @property
     def n_features(self) -> int:

@@ -18,6 +18,7 @@ from thalweg.core import params
 from thalweg.core.classifier import Classifier
 from thalweg.core.fields import Parametrised, in_todays_words
 from thalweg.core.protocols import Stateful
+from thalweg.core.readings import Readings
 from thalweg.core.schema import Schema
 from thalweg.keeping.arrays_file import read_arrays, write_arrays
 
@@ -174,6 +175,8 @@ def _to_json(what: str, value: Any) -> Any:
         return {"dict": [[_to_json(what, k), _to_json(what, v)] for k, v in value.items()]}
     if isinstance(value, Schema):
         return {"schema": json.loads(value.to_json())}
+    if isinstance(value, Readings):
+        return {"readings": value.to_json()}
     if isinstance(value, Stateful) and hasattr(value, "get_params"):
         return _describe(value)
     raise TypeError(
@@ -192,4 +195,6 @@ def _from_json(value: Any, open_files: bool) -> Any:
         return {_from_json(k, open_files): _from_json(v, open_files) for k, v in value["dict"]}
     if "schema" in value:
         return Schema.from_json(json.dumps(value["schema"]))
+    if "readings" in value:
+        return Readings.from_json(value["readings"])
     return _make(value, None, open_files)

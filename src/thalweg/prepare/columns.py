@@ -1,7 +1,7 @@
 """Which columns a transformer works on, and where its columns go."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from msgspec import structs
@@ -13,7 +13,10 @@ from thalweg.core.schema import Feature, Schema
 Ints = NDArray[np.int64]
 Columns = str | int | Sequence[str | int] | None
 """Columns by name or by position; "numeric" or "nominal": all of that kind; None: all that are suitable."""
-KINDS = {"numeric": False, "nominal": True}
+KINDS = ("numeric", "nominal")
+Kind = Literal["numeric", "nominal", "time", "text", ""]
+"""What a transformer works on; "": on everything. Moments and counts of n-grams are numbers, but no amounts: a
+transformer works on them only where it is made for them, or where they are named."""
 
 
 class Plan(NamedTuple):
@@ -43,33 +46,42 @@ def _is_position(column: Any) -> bool:
     return isinstance(column, (int, np.integer)) and not isinstance(column, bool)
 
 
-def choose(who: str, columns: Columns, schema: Schema, kind: str) -> Ints:
-    """Give the positions of the chosen columns in order; kind: "numeric", "nominal", or "" where both will do.
+def kind_of(feature: Feature) -> Kind:
+    """Say what a column holds."""
+    if feature.nominal:
+        return "nominal"
+    return "time" if feature.time else "text" if feature.text is not None else "numeric"
 
-    >>> schema = Schema((Feature("size"), Feature("hue", values=("red",)), Feature("age")))
+
+_ALSO: dict[Kind, tuple[Kind, ...]] = {"numeric": ("time", "text"), "time": ("numeric",)}
+"""What can be named, beside what a transformer works on of its own accord."""
+
+
+def choose(who: str, columns: Columns, schema: Schema, kind: Kind) -> Ints:
+    """Give the positions of the chosen columns in order. The name of a text stands for all its features.
+
+    >>> schema = Schema((Feature("size"), Feature("hue", values=("red",)), Feature("age"), Feature("day", time=True)))
     >>> choose("a scaler", None, schema, "numeric").tolist(), choose("a scaler", "age", schema, "numeric").tolist()
     ([0, 2], [2])
     """
-    names = schema.names
+    names, kinds = schema.names, [kind_of(f) for f in schema.features]
     if columns is None or (isinstance(columns, str) and columns in KINDS and columns not in names):
-        wanted = KINDS.get(columns or kind)
-        suits = KINDS.get(kind)
-        fits = (wanted is None or wanted == f.nominal for f in schema.features)
-        return np.flatnonzero([ok and suits in (None, f.nominal) for ok, f in zip(fits, schema.features, strict=True)])
-    found = set()
+        wanted = {each for each in (columns, kind) if each}
+        return np.flatnonzero([wanted <= {each} for each in kinds])
+    texts = {text.column: places for text, places in schema.texts.items()}
+    found: set[int] = set()
     for column in [columns] if isinstance(columns, (str, int, np.integer)) else columns:
-        if isinstance(column, str):
-            if column not in names:
-                raise ValueError(f"columns of {who} must be among {shown(list(names), 200)}, got {shown(column)}")
-            at = names.index(column)
-        else:
-            at = int(column)
-            if not 0 <= at < len(names):
-                raise ValueError(f"columns of {who} must lie in [0, {len(names) - 1}], got {at}")
-        if kind and schema.features[at].nominal != KINDS[kind]:
-            got = "nominal" if schema.features[at].nominal else "numeric"
-            raise ValueError(f"columns of {who} must be {kind}, {names[at]!r} is {got}")
-        found.add(at)
+        places = [column] if not isinstance(column, str) else [names.index(column)] if column in names else []
+        places = texts[column].tolist() if column in texts else places
+        if not places:
+            raise ValueError(f"columns of {who} must be among {shown(list(schema.columns), 200)}, got {shown(column)}")
+        if not 0 <= places[0] < len(names):
+            raise ValueError(f"columns of {who} must lie in [0, {len(names) - 1}], got {places[0]}")
+        got = kinds[places[0]]
+        if kind and got != kind and got not in _ALSO.get(kind, ()):
+            way = ": open the stream with readings=pipeline.readings" if kind in ("time", "text") else ""
+            raise ValueError(f"columns of {who} must be {kind}, {column!r} is {got}{way}")
+        found.update(int(place) for place in places)
     return np.array(sorted(found), dtype=np.int64)
 
 

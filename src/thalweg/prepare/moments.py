@@ -5,6 +5,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from thalweg.prepare.moments_jit import divide
+
 Ints = NDArray[np.int64]
 
 
@@ -28,13 +30,6 @@ def moments(events: Ints) -> Moments:
     >>> at.rows.tolist(), at.learned.tolist(), at.events.tolist()
     ([0, 1, 2, 1], [True, False, False, True], [0, -1, 1, 2, -4])
     """
-    learns = events < 0
-    row = np.where(learns, ~events, events)
-    begins = np.ones(len(events), dtype=np.bool_)
-    begins[1:] = ~(learns[1:] & (events[:-1] == row[1:]))
-    place = np.cumsum(begins) - 1
-    rows = row[begins]
-    learned = np.zeros(len(rows), dtype=np.bool_)
-    learned[place[learns]] = True
-    consecutive = len(rows) > 0 and bool((np.diff(rows) == 1).all())
-    return Moments(rows, learned, np.where(learns, ~place, place), consecutive)
+    rows, learned, now = np.empty_like(events), np.empty(len(events), dtype=np.bool_), np.empty_like(events)
+    n, consecutive = divide(events, rows, learned, now)
+    return Moments(rows[:n], learned[:n], now, consecutive)

@@ -1,5 +1,6 @@
 """Transformers in front of a learner, as one learner."""
 
+import copy
 from collections.abc import Sequence
 from typing import Any, final
 
@@ -9,13 +10,13 @@ from thalweg.core.classifier import Classifier, Floats, Ints
 from thalweg.core.door import Rows, take_rows
 from thalweg.core.fields import REQUIRED, free
 from thalweg.core.inside import Inner, check_inner
-from thalweg.core.labels import Labels
 from thalweg.core.params import shown
 from thalweg.core.protocols import State
 from thalweg.core.schema import Schema
 from thalweg.core.tables import prefixed, under
+from thalweg.prepare.foreign import as_transformer
 from thalweg.prepare.moments import Moments, moments
-from thalweg.prepare.transformer import Transformer, with_words
+from thalweg.prepare.transformer import Transformer
 from thalweg.registry import TRANSFORMERS, make
 from thalweg.registry.typed import make_learner
 
@@ -58,7 +59,7 @@ class Pipeline(Classifier):
         default=REQUIRED, doc="Joins with its parameters and as if it had seen nothing.", check=check_inner
     )
 
-    __slots__ = ("_inner", "_steps", "_words")
+    __slots__ = ("_inner", "_steps")
 
     def _prepare(self) -> None:
         learner, steps = self.learner, self.transformers
@@ -66,7 +67,9 @@ class Pipeline(Classifier):
         self.bounded = learner.bounded and "limit_bytes" not in learner.get_params()
         self.blind, self.tensors = learner.blind, learner.tensors
         self.missing = self._missing()
-        self._words = any(step.reads_words for step in steps)
+        self.readings = learner.readings
+        for step in steps:
+            self.readings = self.readings.joined(step.readings)
 
     def _missing(self) -> Any:
         """Say what NaN gets; refuse transformers that would hand missing values to a learner that takes none."""
@@ -108,9 +111,35 @@ class Pipeline(Classifier):
         with self._use.looking:
             if not self._started:
                 raise ValueError("Pipeline has not seen a row yet: it cannot transform any")
-            rows, schema = self._look(X, one=False)
+            rows, _ = self._rows(X, learning=False)
             n = rows.shape[0]
-            return self._transformed(rows, np.full(n, -1), np.ones(n), moments(np.arange(n)), schema)
+            return self._transformed(rows, np.full(n, -1), np.ones(n), moments(np.arange(n)))
+
+    @property
+    def unsavable(self) -> str:
+        """Why it cannot be saved, in a sentence; empty: it can."""
+        parts = (*self.transformers, self.learner)
+        return next((why for part in parts if (why := getattr(part, "unsavable", ""))), "")
+
+    @property
+    def state_bytes(self) -> int:
+        """Bytes of all tables of the model and of the transformers."""
+        return sum(s.state_bytes for s in self._steps) + self._inner.state_bytes if self._started else 0
+
+    def __getstate__(self) -> Any:
+        if not self._started or not self.unsavable:
+            return super().__getstate__()
+        with self._use.looking:
+            return self.get_params(deep=False), self._labels.copy(), self._schema, (self.steps, self.model)
+
+    def __setstate__(self, state: Any) -> None:
+        if isinstance(state[3], dict):
+            super().__setstate__(state)
+            return
+        super().__setstate__((*state[:3], {}))
+        self._steps, model = copy.deepcopy(state[3])
+        self._inner = Inner.of(model)
+        self._started = True
 
     @property
     def drifts(self) -> list[int]:
@@ -134,26 +163,6 @@ class Pipeline(Classifier):
             "pipeline.model.explain_one(pipeline.transform([row])[0])"
         )
 
-    # -- predicting ---------------------------------------------------------------------------------------------------
-
-    def _proba(self, x: Any, one: bool) -> tuple[Floats, Labels]:
-        with self._use.looking:
-            X, schema = self._look(x, one)
-            n, labels = X.shape[0], self._labels
-            out = np.zeros((n, len(labels)))
-            if self._started:
-                nothing = np.zeros(0, dtype=np.int64)
-                self._run(X, nothing, np.zeros(0), np.arange(n), out, len(labels), schema)
-            elif len(labels):
-                out += 1.0 / len(labels)
-            return out, labels
-
-    def _look(self, x: Any, one: bool) -> tuple[Any, Schema]:
-        """Let rows that are only looked at pass the door."""
-        if self._words:
-            return with_words(x, self._schema, one=one, missing=self.missing == "native", sparse=self.sparse)
-        return self._one_row(x, learning=False) if one else self._rows(x, learning=False)
-
     # -- what a learner writes ----------------------------------------------------------------------------------------
 
     def _start(self, schema: Schema) -> None:
@@ -171,39 +180,32 @@ class Pipeline(Classifier):
             schema = step.meet(schema)
 
     def _play(self, X: Rows, y: Ints, w: Floats, events: Ints, out: Floats, known: int) -> None:
-        self._run(X, y, w, events, out, known, None)
-
-    def _run(self, X: Rows, y: Ints, w: Floats, events: Ints, out: Floats, known: int, schema: Schema | None) -> None:
         n = X.shape[0]
         if not len(y):
             y, w = np.full(n, -1), np.ones(n)
         for i in range(0, len(events), BLOCK):
-            known = self._run_block(X, y, w, events[i : i + BLOCK], out, known, schema)
+            known = self._play_block(X, y, w, events[i : i + BLOCK], out, known)
 
-    def _run_block(
-        self, X: Rows, y: Ints, w: Floats, events: Ints, out: Floats, known: int, schema: Schema | None
-    ) -> int:
+    def _play_block(self, X: Rows, y: Ints, w: Floats, events: Ints, out: Floats, known: int) -> int:
         """Play some events; give how many classes are known after them."""
         at = moments(events)
         if at.consecutive and isinstance(X, np.ndarray):
             here = slice(int(at.rows[0]), int(at.rows[-1]) + 1)
             y, w = y[here], w[here]
-            self._inner.play(self._transformed(X[here], y, w, at, schema), y, w, at.events, out[here], known)
+            self._inner.play(self._transformed(X[here], y, w, at), y, w, at.events, out[here], known)
         else:
             rows = at.rows
             y, w = y[rows], w[rows]
-            Z = self._transformed(take_rows(X, rows), y, w, at, schema)
+            Z = self._transformed(take_rows(X, rows), y, w, at)
             own = np.zeros((len(rows), out.shape[1]))
             self._inner.play(Z, y, w, at.events, own, known)
             predicted = at.events[at.events >= 0]
             out[rows[predicted]] = own[predicted]
         return max(known, int(y[at.learned].max(initial=-1)) + 1)
 
-    def _transformed(self, X: Rows, y: Ints, w: Floats, at: Moments, schema: Schema | None) -> Rows:
+    def _transformed(self, X: Rows, y: Ints, w: Floats, at: Moments) -> Rows:
         for step in self._steps:
-            plan = None if schema is None else step.planned(schema)
-            X = step.follow(X, y, w, at.learned, plan)
-            schema = None if plan is None else plan.out
+            X = step.follow(X, y, w, at.learned)
         return X
 
     def _rehearse(self) -> None:
@@ -221,13 +223,15 @@ class Pipeline(Classifier):
         self._steps = steps
 
 
-def pipeline(*parts: Transformer | Classifier | str) -> Pipeline:
+def pipeline(*parts: Any) -> Pipeline:
     """Put transformers in front of a learner, which comes last; each may be given by its name.
 
     Parameters
     ----------
     parts
-        Transformers, then a learner; or names such as "standard-scaler" and "one-hot(max_values=16)".
+        Transformers, then a learner; or names such as "standard-scaler" and "one-hot(max_values=16)". Transformers of
+        scikit-learn (with ``partial_fit``, or fitted) and river will do: slow, which a warning says, and not to be
+        saved.
 
     Examples
     --------
@@ -240,7 +244,9 @@ def pipeline(*parts: Transformer | Classifier | str) -> Pipeline:
     if not parts:
         raise TypeError("pipeline must be given transformers and, as its last part, a learner, got nothing")
     *steps, last = parts
-    made: tuple[Any, ...] = tuple(make("transformer", s, TRANSFORMERS) if isinstance(s, str) else s for s in steps)
+    made: tuple[Any, ...] = tuple(
+        make("transformer", s, TRANSFORMERS) if isinstance(s, str) else as_transformer(s) for s in steps
+    )
     learner = make_learner(last) if isinstance(last, str) else last
     if isinstance(learner, Transformer):
         raise TypeError(f"the last part of a pipeline must be a learner, got {shown(learner)}")

@@ -12,7 +12,6 @@ from collections.abc import Hashable, Mapping
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
-from msgspec import structs
 from numpy.typing import NDArray
 
 from thalweg.core import door
@@ -21,15 +20,25 @@ from thalweg.core.in_use import InUse, changes, looks
 from thalweg.core.labels import Labels, sequence
 from thalweg.core.params import shown
 from thalweg.core.protocols import State
+from thalweg.core.readings import NONE, Readings
 from thalweg.core.schema import Feature, Schema
-from thalweg.prepare.columns import Columns, Plan, check_columns, choose, lay_out
+from thalweg.prepare.columns import Columns, Kind, Plan, check_columns, choose, lay_out
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
 
-class Transformer(Parametrised, ABC):
+class Kept(ABC):
+    """What every transformer keeps beside its parameters and its tables."""
+
+    __slots__ = ()
+    _labels: Labels
+    _plan: Plan | None
+    _use: InUse
+
+
+class Transformer(Parametrised, Kept):
     """Turns rows into other rows, with what it has learned from the rows before.
 
     Alone it has the verbs ``partial_fit``, ``transform`` and ``transform_then_learn``; ``thalweg.pipeline`` puts it in
@@ -43,16 +52,16 @@ class Transformer(Parametrised, ABC):
     [[0.0]]
     """
 
-    kind: ClassVar[Literal["numeric", "nominal", ""]] = "numeric"
+    kind: ClassVar[Kind] = "numeric"
     """Which columns suit it; "": all."""
-    labelled: ClassVar[bool] = False
+    labelled: bool = fixed(False)
     """Does it learn from labels? Then ``partial_fit`` must be given them."""
     missing: Literal["kept", "filled", "made"] = fixed("kept")
     """Missing values come out where they go in; none comes out at all; some may come out where none goes in."""
     sparse: bool = fixed(False)
     """Does it take sparse rows, and give sparse rows?"""
-    reads_words: ClassVar[bool] = False
-    """Does it look at the nominal values themselves, and not only at their codes?"""
+    readings: Readings = fixed(NONE)
+    """How it wants columns with dates or text to be read."""
 
     columns: Columns = free(
         default=None,
@@ -63,10 +72,6 @@ class Transformer(Parametrised, ABC):
     )
 
     __slots__ = ("_labels", "_plan", "_use")
-
-    _labels: Labels
-    _plan: Plan | None
-    _use: InUse
 
     def __new__(cls, *_args: Any, **_kwargs: Any) -> Self:
         self = super().__new__(cls)
@@ -99,10 +104,9 @@ class Transformer(Parametrised, ABC):
     def _follow(self, plan: Plan, X: Any, y: Ints, w: Floats, learned: Bools, out: Floats) -> Any:
         """Transform row after row, each with what is known then; learn a row right after it was transformed, if told.
 
-        plan: the transformer's own, or for rows that are only transformed one with nominal values that were never
-        learned. X: rows as the door hands them on. y, w: class codes and weights of the rows that are learned;
-        anything for the others. out: a row for each row of X, to be filled; its cells may hold anything. A transformer
-        of sparse rows gets ``out=None`` for such, and returns them.
+        plan: the transformer's own. X: rows as the door hands them on. y, w: class codes and weights of the rows that
+        are learned; anything for the others. out: a row for each row of X, to be filled; its cells may hold anything. A
+        transformer of sparse rows gets ``out=None`` for such, and returns them.
         """
 
     @abstractmethod
@@ -155,9 +159,7 @@ class Transformer(Parametrised, ABC):
         """Give the rows as they look with what is known now. Changes nothing."""
         rows, schema = self._rows(X, learning=False)
         n = rows.shape[0]
-        return self._seen(schema).follow(
-            rows, np.full(n, -1), np.ones(n), np.zeros(n, dtype=np.bool_), self.planned(schema)
-        )
+        return self._seen(schema).follow(rows, np.full(n, -1), np.ones(n), np.zeros(n, dtype=np.bool_))
 
     def learn_one(self, x: Any, y: Hashable = None) -> Self:
         """Learn one record: a dict by feature name, or a row."""
@@ -173,10 +175,10 @@ class Transformer(Parametrised, ABC):
         """Give one record, a dict by feature name or a row, as it looks now, by the names of its new features."""
         with self._use.looking:
             rows, schema = self._rows(x, learning=False, one=True)
-            plan = self.planned(schema)
-            found = self._seen(schema).follow(rows, np.full(1, -1), np.ones(1), np.zeros(1, dtype=np.bool_), plan)
+            seen = self._seen(schema)
+            found = seen.follow(rows, np.full(1, -1), np.ones(1), np.zeros(1, dtype=np.bool_))
             row = found[0] if isinstance(found, np.ndarray) else found.toarray()[0]
-            return dict(zip(plan.out.names, row.tolist(), strict=True))
+            return dict(zip(seen.planned(schema).out.names, row.tolist(), strict=True))
 
     def _seen(self, schema: Schema) -> Self:
         """Give this transformer, or before its first row one that has met the schema."""
@@ -189,13 +191,8 @@ class Transformer(Parametrised, ABC):
     def _rows(self, X: Any, *, learning: bool, one: bool = False, learned: Ints | None = None) -> tuple[Any, Schema]:
         """Let rows, or one record, pass the door."""
         schema = None if self._plan is None else self._plan.schema
-        if one:
-            if learning or not self.reads_words:
-                return door.one_row(x=X, schema=schema, missing=True, learning=learning, sparse=self.sparse)
-            return with_words(X, schema, one=True)
-        if self.reads_words and not learning:
-            return with_words(X, schema)
-        return door.rows(X, schema, missing=True, learning=learning, learned=learned, sparse=self.sparse)
+        how: dict[str, Any] = {"missing": True, "learning": learning, "sparse": self.sparse, "readings": self.readings}
+        return door.one_row(X, schema, **how) if one else door.rows(X, schema, learned=learned, **how)
 
     def _codes(self, y: Any, n: int, w: Floats) -> tuple[Ints, list[Hashable]]:
         """Give the class codes of the rows that are learned, and the labels that are new."""
@@ -233,12 +230,9 @@ class Transformer(Parametrised, ABC):
         plan = self._plan
         return plan if plan is not None and schema is plan.schema else self._planned(schema)
 
-    def follow(self, X: Any, y: Ints, w: Floats, learned: Bools, plan: Plan | None = None) -> Any:
-        """Transform rows that have passed the door, each with what is known then; learn those that are to be learned.
-
-        plan: where these rows have nominal values that were never learned, that of their schema.
-        """
-        plan = self._plan if plan is None else plan
+    def follow(self, X: Any, y: Ints, w: Floats, learned: Bools) -> Any:
+        """Transform rows that have passed the door, each with what is known then; learn those that are learned."""
+        plan = self._plan
         assert plan is not None, "meet comes first"
         if not isinstance(X, np.ndarray):
             return self._follow(plan, X, y, w, learned, np.zeros((0, 0)))
@@ -336,24 +330,6 @@ class Transformer(Parametrised, ABC):
     def _forget(self) -> None:
         self._labels = Labels()
         self._plan = None
-
-
-def with_words(
-    X: Any, schema: Schema | None, *, one: bool = False, missing: bool = True, sparse: bool = False
-) -> tuple[Any, Schema]:
-    """Let rows that are only looked at pass the door, so that the schema that comes back has their words, too.
-
-    To others a nominal value that was never learned is just that; whoever reads words wants to know which it is.
-    """
-    named = isinstance(X, Mapping) or hasattr(X, "__arrow_c_stream__")
-    read: Any = door.one_row if one else door.rows
-    if schema is None or not named:
-        return read(X, schema, missing=missing, learning=False, sparse=sparse)  # type: ignore[no-any-return]
-    rows, grown = read(X, schema, missing=missing, learning=True)
-    n = schema.n_features
-    if grown.n_features == n:
-        return rows, grown
-    return np.ascontiguousarray(rows[:, :n]), structs.replace(grown, features=grown.features[:n])  # none may join
 
 
 def _show_constructor(cls: type) -> None:

@@ -165,7 +165,7 @@ def make(kind: str, text: str, table: Mapping[str, Entry], **params: Any) -> Any
     from thalweg.core.names import parse
     from thalweg.core.params import shown
 
-    name, given = parse(text)
+    name, given = parse(text, first="columns" if kind == "transformer" else "")
     entry = find(kind, name, table)
     chosen = {**given, **params}
     known = parameters(entry.cls)

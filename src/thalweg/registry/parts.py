@@ -38,9 +38,15 @@ PROJECTIONS = Table("projection", Entry, {
 TRANSFORMERS = Table("transformer", Entry, {
     "standard-scaler": Entry(".prepare.scalers:StandardScaler", "running mean 0 and deviation 1"),
     "min-max-scaler": Entry(".prepare.scalers:MinMaxScaler", "running range 0 to 1"),
+    "robust-scaler": Entry(".prepare.robust_scaler:RobustScaler", "running median 0 and distance of the quartiles 1"),
     "imputer": Entry(".prepare.imputer:Imputer", "missing values: mean, last or most frequent value"),
     "one-hot": Entry(".prepare.one_hot:OneHot", "nominal columns: a column of 0 and 1 for each of the first values"),
     "target-encoder": Entry(".prepare.target_encoder:TargetEncoder", "nominal columns: shares of the classes so far"),
+    "hashing": Entry(".prepare.hashing:Hashing", "nominal columns: values hashed to some columns of 0 and 1"),
+    "rare-groups": Entry(".prepare.rare_groups:RareGroups", "nominal columns: values that are rare so far as one"),
+    "date-parts": Entry(".prepare.date_parts:DateParts", "dates and times: hour, weekday, month, time that has passed"),
+    "hashed-text": Entry(".prepare.hashed_text:HashedText", "text: words or other n-grams, hashed to some columns"),
+    "select": Entry(".prepare.select:Select", "columns that say most about the label, chosen as the stream goes on"),
     "lags": Entry(".prepare.lags:Lags", "earlier values and rolling means, for each key apart"),
 })  # fmt: skip
 

@@ -261,7 +261,7 @@ def _where(text: str) -> str:
 
 def _known(titles: Sequence[str], schema: Schema, text: str) -> list[str]:
     """Those features of the model that a file has; unless the model takes records with less, it must have all."""
-    lost = [name for name in schema.names if name not in titles]
-    if lost and (not schema.open or len(lost) == schema.n_features):
+    lost = [name for name in schema.columns if name not in titles]
+    if lost and (not schema.open or len(lost) == len(schema.columns)):
         raise ValueError(f"{_where(text)} must have the features of the model as columns, it lacks {shown(lost)}")
-    return [name for name in schema.names if name in titles]
+    return [name for name in schema.columns if name in titles]

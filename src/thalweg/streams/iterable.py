@@ -10,6 +10,7 @@ from thalweg.core import fields
 from thalweg.core.chunk import Chunk
 from thalweg.core.params import shown
 from thalweg.core.protocols import State
+from thalweg.core.readings import NONE, Readings, check_readings
 from thalweg.core.schema import Schema
 from thalweg.streams.files.block_stream import continues
 from thalweg.streams.files.records import FIRST, Records, infer, label_column
@@ -41,6 +42,11 @@ class IterableStream(Source):
         default="refuse", doc="What becomes of a field that neither the schema nor the first 1,000 records have."
     )
     limit: int | None = LIMIT
+    readings: Readings = fields.free(
+        default=NONE,
+        doc="How a pipeline wants fields with dates or text to be read: ``pipeline.readings``.",
+        check=check_readings,
+    )
 
     def _prepare(self) -> None:
         records, nominal, schema = self.records, self.nominal, self._given_schema
@@ -57,7 +63,7 @@ class IterableStream(Source):
         for i, record in enumerate(dicts):
             if not isinstance(record, dict):
                 raise TypeError(f"pair {i} of records must begin with a dict, got {shown(record)}")
-        self._begin_schema = schema or infer(dicts, "records", (), nominal)
+        self._begin_schema = schema or infer(dicts, "records", (), nominal, self.readings)
         self._pairs: Iterator[Any] = chain(first, pairs) if self._once else iter(records)
         self._records = Records(self._begin_schema, "records", extra=self.extra)
 

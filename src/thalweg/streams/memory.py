@@ -10,6 +10,7 @@ from thalweg.core.chunk import Chunk
 from thalweg.core.labels import Labels
 from thalweg.core.params import flag, shown
 from thalweg.core.protocols import State
+from thalweg.core.readings import NONE, Readings, check_readings
 from thalweg.core.schema import Schema
 from thalweg.streams.files.columns import label_array, listed, refuse_schema, seconds
 from thalweg.streams.source import LIMIT, Source, csr
@@ -44,6 +45,11 @@ class ArrayStream(Source):
     time: Any = fields.free(default=None, doc="When each record was seen; numbers are seconds.")
     label_time: Any = fields.free(default=None, doc="When each label was seen; numbers are seconds.")
     limit: int | None = LIMIT
+    readings: Readings = fields.free(
+        default=NONE,
+        doc="How a pipeline wants columns of a frame with dates or text to be read: ``pipeline.readings``.",
+        check=check_readings,
+    )
     _wanted: bool | None = fields.free(
         default=None,
         doc="Give sparse rows, or dense ones, whatever X is; None: sparse where X is.",
@@ -67,7 +73,8 @@ class ArrayStream(Source):
             _, self._schema = door.rows(X[:1], schema, missing=True, learning=True)
             self.X = X if X.ndim == 2 else X.reshape(len(X), -1)
         else:
-            self.X, self._schema = door.rows(X, schema, missing=True, learning=True, sparse=True)
+            self.X, self._schema = door.rows(X, schema, missing=True, learning=True, sparse=True,
+                                              readings=self.readings)  # fmt: skip
         self._known = self._schema
         if self.sparse and self._schema.nominal_codes:
             raise ValueError("sparse must be False where features are nominal, got True")

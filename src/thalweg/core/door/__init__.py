@@ -10,6 +10,8 @@ from thalweg.core.door.nominal import nominal_codes
 from thalweg.core.door.sample_weights import weights
 from thalweg.core.door.sparse import Rows, is_sparse, sparse_rows, take_rows
 from thalweg.core.door.tensors import MOST_MODES, grown_rows
+from thalweg.core.door.texts import hashed_texts, hashed_values
+from thalweg.core.door.times import stamp
 
 __all__ = [
     "MOST_MODES",
@@ -17,12 +19,15 @@ __all__ = [
     "arrow_table",
     "from_frame",
     "grown_rows",
+    "hashed_texts",
+    "hashed_values",
     "is_sparse",
     "is_text",
     "nominal_codes",
     "one_row",
     "rows",
     "sparse_rows",
+    "stamp",
     "take_rows",
     "weights",
 ]

@@ -1,6 +1,7 @@
 """Rows, many or one: plain arrays and dicts are read here, everything else in the file of its kind."""
 
 from collections.abc import Mapping
+from datetime import date
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,10 @@ from thalweg.core.door.frames import arrow_table, from_frame, is_frame, taken
 from thalweg.core.door.nominal import nominal_codes
 from thalweg.core.door.sparse import Rows, is_sparse, sparse_rows
 from thalweg.core.door.tensors import agree, from_tensors
+from thalweg.core.door.texts import hashed_texts
+from thalweg.core.door.times import stamp
 from thalweg.core.params import shown
+from thalweg.core.readings import NONE, Readings
 from thalweg.core.schema import Feature, Schema, refuse_unwritable
 from thalweg.jit.bad_values import first_bad
 
@@ -22,7 +26,7 @@ _PLAIN = frozenset({float, int, bool, np.bool_, np.float64, np.float32, np.int64
 
 def rows(
     X: Any, schema: Schema | None, *, missing: bool, learning: bool, learned: NDArray[np.int64] | None = None,
-    sparse: bool = False, evolving: bool = False,
+    sparse: bool = False, evolving: bool = False, readings: Readings = NONE,
 ) -> tuple[Rows, Schema]:  # fmt: skip
     """Turn X into rows of the schema; the schema that comes back has what a learned X adds to it.
 
@@ -33,6 +37,7 @@ def rows(
     learned: the rows that it may grow by, in the order in which they are learned; None: all, in order.
     sparse: may X be sparse? Then a sparse X comes back as a ``csr_array`` in the form of ``Rows``.
     evolving: may tensors have other sizes than the schema's? Then what they lack is 0, and they may make it larger.
+    readings: how columns that join are read, where not as usual.
     """
     if type(X) is not np.ndarray and hasattr(X, "as_rows") and not isinstance(X, type):
         X, made = X.as_rows()
@@ -42,9 +47,9 @@ def rows(
     elif is_frame(X):
         table = arrow_table(X)
         if learned is not None and learned.max(initial=-1) < table.num_rows:
-            _, schema = from_frame(taken(table, learned), schema, learning)
+            _, schema = from_frame(taken(table, learned), schema, learning, readings)
             learning = False
-        array, schema = from_frame(table, schema, learning)
+        array, schema = from_frame(table, schema, learning, readings)
     elif sparse and is_sparse(X):
         refuse_shape(X)
         schema = _refuse_width(X.shape, schema)
@@ -60,7 +65,7 @@ def rows(
 
 def one_row(
     x: Any, schema: Schema | None, *, missing: bool, learning: bool, sparse: bool = False, evolving: bool = False,
-    tensors: bool = False,
+    tensors: bool = False, readings: Readings = NONE,
 ) -> tuple[Rows, Schema]:  # fmt: skip
     """Turn a dict or a 1-D row into one row of the schema; where ``sparse``, also a sparse matrix of one row.
 
@@ -75,7 +80,7 @@ def one_row(
             _check_values(array, schema, missing, learning)
         return array, schema
     if type(x) is dict or isinstance(x, Mapping):
-        array, schema = _from_mapping(x, schema, missing, learning)
+        array, schema = _from_mapping(x, schema, missing, learning, readings)
         _check_values(array, schema, missing, learning)
         return array, schema
     if is_sparse(x):
@@ -99,7 +104,7 @@ def one_row(
 
 
 def _from_mapping(
-    x: Mapping[Any, Any], schema: Schema | None, missing: bool, learning: bool
+    x: Mapping[Any, Any], schema: Schema | None, missing: bool, learning: bool, readings: Readings
 ) -> tuple[NDArray[np.float64], Schema]:
     """Read one record by name. An absent feature is missing; a new one joins when learning and nothing was declared."""
     if schema is None:
@@ -117,16 +122,22 @@ def _from_mapping(
                 return np.array([values], dtype=np.float64).reshape(1, len(features)), schema
             except OverflowError:
                 pass  # the careful way below says what is wrong
-    new = [k for k in x if k not in schema.names]
+    new = [k for k in x if k not in schema.columns]
     if new and learning and schema.open:
-        features += tuple(
-            Feature(_name(k), values=(), open=True) if isinstance(x[k], str) else Feature(_name(k)) for k in new
-        )
+        for k in new:
+            words = isinstance(x[k], str)
+            usual = Feature(_name(k), values=() if words else None, open=words)
+            features += readings.features(k, usual, dated=isinstance(x[k], (date, np.datetime64)))
+        schema = structs.replace(schema, features=features)
     elif new and not schema.open:
-        raise ValueError(f"x must have the features {shown(list(schema.names), 200)}, got {shown(new[0])} too")
+        raise ValueError(f"x must have the features {shown(list(schema.columns), 200)}, got {shown(new[0])} too")
     grown = list(features)
     array = np.full((1, len(features)), MISSING)
+    for text, places in schema.texts.items():
+        array[0, places] = hashed_texts([x.get(text.column)], text)[0]
     for i, feature in enumerate(features):
+        if feature.text is not None:
+            continue
         v = x.get(feature.name)
         if v is None:
             if not missing and feature.name not in x:
@@ -138,6 +149,9 @@ def _from_mapping(
                 codes, grown[i] = nominal_codes([plain], feature, learning)
                 array[0, i] = codes[0]
             continue
+        if feature.time:
+            array[0, i] = _moment(v, feature.name)
+            continue
         try:
             array[0, i] = number(v)
         except UNREADABLE:
@@ -145,6 +159,13 @@ def _from_mapping(
     if len(grown) != len(schema.features) or any(a is not b for a, b in zip(grown, schema.features, strict=False)):
         schema = structs.replace(schema, features=tuple(grown))
     return array, schema
+
+
+def _moment(v: Any, name: str) -> float:
+    try:
+        return stamp(v, f"feature {name!r}")
+    except ValueError as error:
+        raise ValueError(f"x {error}") from None
 
 
 def _name(key: Any) -> str:

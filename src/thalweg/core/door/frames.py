@@ -8,7 +8,10 @@ from numpy.typing import NDArray
 
 from thalweg.core.door.arrays import MISSING, WHAT
 from thalweg.core.door.nominal import nominal_codes
+from thalweg.core.door.texts import hashed_texts
+from thalweg.core.door.times import time_column
 from thalweg.core.params import shown
+from thalweg.core.readings import NONE, Readings
 from thalweg.core.schema import Feature, Schema
 
 
@@ -17,7 +20,9 @@ def is_frame(X: Any) -> bool:
     return (hasattr(X, "__arrow_c_stream__") or hasattr(X, "__arrow_c_array__")) and not isinstance(X, type)
 
 
-def from_frame(X: Any, schema: Schema | None, learning: bool) -> tuple[NDArray[np.float64], Schema]:
+def from_frame(
+    X: Any, schema: Schema | None, learning: bool, readings: Readings = NONE
+) -> tuple[NDArray[np.float64], Schema]:
     """Read a frame column by column, by name; text and categories become codes of a nominal feature.
 
     In an open schema an absent column is missing, and a new one joins when learning, as with dicts.
@@ -26,21 +31,26 @@ def from_frame(X: Any, schema: Schema | None, learning: bool) -> tuple[NDArray[n
     table = arrow_table(X)
     names = set(table.column_names)
     if schema is None:
-        schema = _join(Schema(()), table)
+        schema = _join(Schema(()), table, readings)
     elif schema.open:
-        schema = _join(schema, table) if learning else schema
-    elif names != set(schema.names):
-        _explain_columns(table.column_names, schema.names)
+        schema = _join(schema, table, readings) if learning else schema
+    elif names != set(schema.columns):
+        _explain_columns(table.column_names, schema.columns)
     array = np.full((table.num_rows, schema.n_features), MISSING)
     grown = list(schema.features)
     for i, feature in enumerate(schema.features):
         if feature.name not in names:
             continue
         column = table.column(feature.name)
-        if feature.values is None:
+        if feature.time:
+            array[:, i] = time_column(column, feature.name)
+        elif feature.values is None:
             array[:, i] = _numeric_column(column, feature.name)
         else:  # a frame holds values; codes are for arrays
             array[:, i], grown[i] = _nominal_column(column, feature, learning)
+    for text, places in schema.texts.items():
+        found = table.column(text.column).to_pylist() if text.column in names else [None] * table.num_rows
+        array[:, places] = hashed_texts(found, text)
     if any(a is not b for a, b in zip(grown, schema.features, strict=True)):
         schema = structs.replace(schema, features=tuple(grown))
     return array, schema
@@ -103,14 +113,17 @@ def _explain_frame(X: Any) -> NoReturn:
     raise TypeError(f"{WHAT}, got {type(X).__name__}")
 
 
-def _join(schema: Schema, table: Any) -> Schema:
+def _join(schema: Schema, table: Any, readings: Readings) -> Schema:
     """Add the columns that the schema does not have yet."""
-    known = set(schema.names)
-    new = [
-        Feature(field.name, values=(), open=True) if is_text(field.type) else Feature(field.name)
-        for field in table.schema
-        if field.name not in known
-    ]
+    import pyarrow.types as t
+
+    known = set(schema.columns)
+    new: list[Feature] = []
+    for field in table.schema:
+        if field.name not in known:
+            text = is_text(field.type)
+            usual = Feature(field.name, values=() if text else None, open=text)
+            new += readings.features(field.name, usual, dated=t.is_date(field.type) or t.is_timestamp(field.type))
     return structs.replace(schema, features=(*schema.features, *new)) if new else schema
 
 
@@ -130,7 +143,12 @@ def _numeric_column(column: Any, name: str) -> NDArray[np.float64]:
     if pa.types.is_null(column.type):
         return np.full(len(column), MISSING)
     if not (pa.types.is_integer(column.type) or pa.types.is_floating(column.type) or pa.types.is_decimal(column.type)):
-        raise _neither(column.type, name, "a number")
+        way = (
+            f" (DateParts({name!r}) in a pipeline makes numbers of it)"
+            if pa.types.is_date(column.type) or pa.types.is_timestamp(column.type)
+            else ""
+        )
+        raise _neither(column.type, name, f"a number{way}")
     return np.asarray(pc.cast(column, pa.float64(), safe=False).to_numpy(zero_copy_only=False), dtype=np.float64)
 
 

@@ -7,6 +7,7 @@ from typing import Any, final
 import numpy as np
 
 from thalweg.core.classifier import Floats, Ints
+from thalweg.core.dicts import Dicts
 from thalweg.core.door import Rows
 from thalweg.core.params import shown
 from thalweg.core.schema import Schema
@@ -54,10 +55,10 @@ class RiverModel(Foreign):
 
     def _start(self, schema: Schema) -> None:
         super()._start(schema)
-        self._records = Records(schema)
+        self._records = Dicts(schema)
 
     def _extend(self, schema: Schema) -> None:
-        self._records = Records(schema)  # records may have new features: river takes them as they come
+        self._records = Dicts(schema)  # records may have new features: river takes them as they come
 
     def _play(self, X: Rows, y: Ints, w: Floats, events: Ints, out: Floats, known: int) -> None:
         if out.shape[1] > 2 and not getattr(_last(self.model), "_multiclass", True):
@@ -87,29 +88,7 @@ class RiverModel(Foreign):
     def __setstate__(self, state: Any) -> None:
         super().__setstate__(state)
         if self._started and self._schema is not None:
-            self._records = Records(self._schema)
-
-
-class Records:
-    """Rows as river wants them: dicts."""
-
-    def __init__(self, schema: Schema) -> None:
-        self._columns = [(f.name, f.values) for f in schema.features]
-
-    def of(self, X: Rows) -> list[dict[str, Any]]:
-        """Give each row as a dict."""
-        rows = X if isinstance(X, np.ndarray) else X.toarray()
-        return [
-            {name: _value(v, values) for (name, values), v in zip(self._columns, row, strict=True) if v == v}
-            for row in rows.tolist()
-        ]
-
-
-def _value(v: float, values: tuple[Any, ...] | None) -> Any:
-    """Give a number as it is, and for a code its value; one that was never learned has none but its code."""
-    if values is None:
-        return v
-    return values[int(v)] if int(v) < len(values) else f"value {int(v)}"
+            self._records = Dicts(self._schema)
 
 
 def _last(model: Any) -> Any:

@@ -9,12 +9,13 @@ from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from thalweg.core.chunk import Chunk
+from thalweg.core.door import stamp
 from thalweg.core.params import shown
 from thalweg.core.schema import Feature, Schema
 from thalweg.streams.files.block import Block, Mark
 from thalweg.streams.files.block_stream import BlockStream
 from thalweg.streams.files.csv import csv_jit as jit
-from thalweg.streams.files.lines import line_blocks, stamp
+from thalweg.streams.files.lines import line_blocks
 from thalweg.streams.files.named_columns import NamedColumns
 from thalweg.streams.files.text import Buffer, arrow_type, kind_of, open_bytes
 from thalweg.streams.files.text_table import WordTable, grown
@@ -86,9 +87,14 @@ class ARFFStream(NamedColumns, BlockStream):
         self._first = (0, 0, at, line)
         if not self._attributes:
             raise ValueError(f"{self._name} must declare attributes, it has none")
-        free = (self.time, self.label_time, *(self.drop if isinstance(self.drop, (list, tuple)) else ()))
+        free = (
+            self.time,
+            self.label_time,
+            *self.readings.times,
+            *(self.drop if isinstance(self.drop, (list, tuple)) else ()),
+        )
         for name, sentence in self._dates.items():
-            if name not in free:
+            if name not in free and not self.readings.dates:
                 raise ValueError(sentence)
         while True:  # the first record
             data = buffer.bytes[at : buffer.end].tobytes()
@@ -145,8 +151,8 @@ class ARFFStream(NamedColumns, BlockStream):
         inferred = self._columns_of(self._name, types, self._given_schema).schema
         features = []
         for f in inferred.features:
-            kind = self._attributes[f.name]
-            declared = isinstance(kind, list) and self._given_schema is None
+            kind = self._attributes.get(f.name, "text")
+            declared = isinstance(kind, list) and f.nominal and self._given_schema is None
             features.append(Feature(f.name, tuple(kind)) if declared else f)
         classes = inferred.classes
         kind = self._attributes[self.target]

@@ -65,7 +65,7 @@ class _ArrowFiles(NamedColumns, BlockStream):
         self._types = dict(zip(fields.names, fields.types, strict=True))
         written = (fields.metadata or {}).get(SCHEMA_KEY)
         schema = self._given_schema
-        if schema is None and written is not None and not self.drop and not self.nominal:
+        if schema is None and written is not None and not self.drop and not self.nominal and not self.readings:
             other = (self.target, self.time, self.label_time)
             schema = self._as_written(written, [n for n in fields.names if n not in other])
         self._text = [n for n, t in self._types.items() if pa.types.is_string(t)]
@@ -80,7 +80,7 @@ class _ArrowFiles(NamedColumns, BlockStream):
             schema = Schema.from_json(text)
         except (ValueError, TypeError):
             return None
-        return schema if set(schema.names) == set(names) else None
+        return schema if set(schema.columns) == set(names) else None
 
     @abstractmethod
     def _parts(self, path: str) -> tuple[Any, list[int]]:

@@ -10,6 +10,7 @@ from thalweg.core import door
 from thalweg.core.chunk import Chunk
 from thalweg.core.labels import sequence
 from thalweg.core.params import shown
+from thalweg.core.readings import NONE, Readings
 from thalweg.core.schema import Feature, Schema
 
 INDEX = "__index_level_0__"  # what pandas calls the index of a frame in Parquet
@@ -36,6 +37,7 @@ class Columns:
         drop: Collection[str] = (),
         nominal: Collection[str] = (),
         schema: Schema | None = None,
+        readings: Readings = NONE,
     ) -> None:
         refuse_schema("schema", schema)
         self.where, self.target, self.time, self.label_time = where, target, time, label_time
@@ -59,18 +61,22 @@ class Columns:
             raise ValueError(f"{where} must have a feature: besides {listed(list(named.values()))} no column is left")
         if schema is None:
             text = {n: n in nominal or door.is_text(types[n]) for n in features}
-            schema = Schema(tuple(Feature(n, values=() if text[n] else None, open=text[n]) for n in features))
-        elif set(schema.names) != set(features):
-            raise ValueError(f"schema must have the features {listed(features)} of {where}, got {listed(schema.names)}")
+            usual = (Feature(n, values=() if text[n] else None, open=text[n]) for n in features)
+            schema = Schema(tuple(f for u in usual for f in readings.features(u.name, u, dated=_dated(types[u.name]))))
+        elif set(schema.columns) != set(features):
+            got = listed(schema.columns)
+            raise ValueError(f"schema must have the features {listed(features)} of {where}, got {got}")
         self.schema, self.text_target = schema, target in nominal
-        for name in (*schema.names, target):
-            self._refuse_foreign(name, types[name])
+        read = Readings.of(schema)
+        for name in (*schema.columns, target):
+            if name not in read.times and all(name != text.column for text in read.texts):
+                self._refuse_foreign(name, types[name])
 
     @property
     def used(self) -> list[str]:
         """The columns that have to be read."""
         extra = [self.target, self.time, self.label_time]
-        return [*self.schema.names, *dict.fromkeys(n for n in extra if n is not None)]
+        return [*self.schema.columns, *dict.fromkeys(n for n in extra if n is not None)]
 
     @property
     def nominal(self) -> frozenset[str]:
@@ -84,7 +90,7 @@ class Columns:
         if (bad := _first_missing(labels)) >= 0:
             raise ValueError(f"target {self.target!r} must have a label in every record of {self.where}, "
                              f"none in record {first + bad + 1}")  # fmt: skip
-        rows = table.select(list(self.schema.names))
+        rows = table.select(list(self.schema.columns))
         for i, name in enumerate(rows.column_names):
             if name in self.nominal and not door.is_text(rows.column(i).type):
                 rows = rows.set_column(i, name, _as_values(rows.column(i)))
@@ -114,10 +120,17 @@ class Columns:
         dated = t.is_temporal(kind) and not t.is_duration(kind)
         ways = [] if t.is_nested(kind) else [f"read it as text by nominal=[{name!r}] (--nominal {name})"]
         if name != self.target:
-            ways += [f"name it as time={name!r}"] * dated + [f"leave it out by drop=[{name!r}] (--drop {name})"]
+            parts = f'use its parts by DateParts({name!r}) in a pipeline (--prep "date-parts({name})")'
+            ways += [parts, f"name it as time={name!r}"] * dated + [f"leave it out by drop=[{name!r}] (--drop {name})"]
         what = "dates or times" if dated else kind
         advice = f": {', or '.join(ways)}" if ways else ""
         raise ValueError(f"column {name!r} of {self.where} must hold numbers or text, got {what}{advice}")
+
+
+def _dated(kind: Any) -> bool:
+    import pyarrow.types as t
+
+    return bool(t.is_date(kind) or t.is_timestamp(kind))
 
 
 def label_array(column: Any) -> NDArray[Any]:

@@ -8,12 +8,14 @@ import msgspec
 import numpy as np
 
 from thalweg.core.chunk import Chunk
+from thalweg.core.door import stamp
 from thalweg.core.fields import again, fixed
 from thalweg.core.params import shown
+from thalweg.core.readings import Readings
 from thalweg.core.schema import Schema
 from thalweg.streams.files.block import Block, Mark
 from thalweg.streams.files.block_stream import BlockStream
-from thalweg.streams.files.lines import line_blocks, stamp
+from thalweg.streams.files.lines import line_blocks
 from thalweg.streams.files.named_columns import NamedColumns
 from thalweg.streams.files.records import FIRST, Records, infer, label_column
 from thalweg.streams.files.text import Buffer, open_bytes
@@ -62,10 +64,10 @@ class JSONLinesStream(NamedColumns, BlockStream):
             found = self._infer(buffer)
         schema = self._given_schema
         self._records = Records(schema or found, self._name, extra=self.extra)
-        if schema is not None and self.extra == "refuse" and set(schema.names) != set(found.names):
+        if schema is not None and self.extra == "refuse" and set(schema.columns) != set(found.columns):
             raise ValueError(
-                f"schema must have the features {shown(list(found.names), 200)} of {self._name}, "
-                f"got {shown(list(schema.names), 200)}"
+                f"schema must have the features {shown(list(found.columns), 200)} of {self._name}, "
+                f"got {shown(list(schema.columns), 200)}"
             )
 
     def _uses(self) -> list[tuple[str, str | None]]:
@@ -99,7 +101,9 @@ class JSONLinesStream(NamedColumns, BlockStream):
                 raise ValueError(
                     f"{argument} must be one of the fields {shown(names, 200)} of {self._name}, got {name!r}"
                 )
-        return infer(first, self._name, self._leave, self.nominal)
+        return infer(
+            first, self._name, self._leave, self.nominal, self.readings.joined(Readings.of(self._given_schema))
+        )
 
     def _decode(self, text: bytes) -> dict[str, Any]:
         try:

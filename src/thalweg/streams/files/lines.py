@@ -1,12 +1,10 @@
 """Files with a record on each line that is not empty."""
 
 from collections.abc import Callable, Iterator
-from datetime import UTC, datetime
 from itertools import islice
 from typing import Any
 
 from thalweg.core.chunk import Chunk
-from thalweg.core.params import shown
 from thalweg.streams.files.block import Block, Mark
 from thalweg.streams.files.quarantine import Bad
 from thalweg.streams.files.text import Buffer
@@ -51,24 +49,3 @@ def line_blocks(
                 bad.append(Bad(len(good), number, text.decode("utf-8", "replace"), reason))
         yield Block(join(good), (rows, bads, *block[0][:2]), bad)
         rows, bads = rows + len(good), bads + len(bad)
-
-
-def stamp(value: Any, where: str) -> float:
-    """Turn a number, or a date or time in text, into seconds (since 1970); what is missing into NaN.
-
-    >>> stamp("1970-01-02", "field 'day'"), stamp("1970-01-01T02:00:01+01:00", "field 'day'"), stamp(5, "field 'day'")
-    (86400.0, 3601.0, 5.0)
-    """
-    if value is None:
-        return float("nan")
-    try:
-        if isinstance(value, (int, float)) and not isinstance(value, bool):
-            return float(value)
-        if isinstance(value, str):
-            moment = datetime.fromisoformat(value.strip())
-            return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
-    except (ValueError, OverflowError):
-        pass
-    raise ValueError(
-        f"must have seconds, or a date or time such as 2020-01-31 12:30:59, in {where}, got {shown(value, 60)}"
-    )

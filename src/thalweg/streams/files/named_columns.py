@@ -5,6 +5,7 @@ from typing import Any, Literal
 
 from thalweg.core import fields
 from thalweg.core.fields import Parametrised
+from thalweg.core.readings import NONE, Readings, check_readings
 from thalweg.core.schema import Schema
 from thalweg.streams.files.columns import Columns, refuse_schema
 
@@ -37,11 +38,18 @@ class NamedColumns(Parametrised):
         "nor the first records have.",
     )
 
+    readings: Readings = fields.free(
+        default=NONE,
+        doc="How a pipeline wants columns with dates or text to be read: ``pipeline.readings``.",
+        check=check_readings,
+    )
+
     def _columns_of(self, file: str, types: Mapping[str, Any], schema: Schema | None) -> Columns:
         """Say what each column of a table is for."""
         times: dict[str, Any] = {"time": self.time, "label_time": self.label_time}
         drop = self.drop
         if schema is not None and self.extra == "ignore" and not isinstance(drop, str):
-            own = {self.target, *schema.names, *filter(None, times.values())}
+            own = {self.target, *schema.columns, *filter(None, times.values())}
             drop = [*dict.fromkeys([*drop, *(name for name in types if name not in own)])]
+        times["readings"] = self.readings
         return Columns(file, types, target=self.target, drop=drop, nominal=self.nominal, schema=schema, **times)

@@ -57,6 +57,8 @@ def open_file(
     if more_missing:
         given["missing_words"] = (*options.pop("missing_words", MISSING), *more_missing)
     known = {"path", "target", *parameters(kind.cls)}
+    if "readings" not in known:  # neither dates nor text can be in there
+        options.pop("readings", None)
     for name in (*given, *options):
         if name not in known:
             own = "more_missing" if name == "missing_words" else name

@@ -1,13 +1,16 @@
 """Records that are dicts: what each field holds is inferred from the first ones, and later ones must keep to it."""
 
 from collections.abc import Mapping, Sequence
+from datetime import date
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from thalweg.core.door import hashed_texts, stamp
 from thalweg.core.labels import Labels
 from thalweg.core.params import shown
+from thalweg.core.readings import NONE, Readings
 from thalweg.core.schema import Feature, Schema
 from thalweg.streams.files.text_table import grown
 
@@ -15,9 +18,11 @@ FIRST = 1000
 """How many records types are inferred from."""
 
 
-def infer(records: Sequence[Mapping[str, Any]], where: str, leave: Sequence[str], nominal: Sequence[str]) -> Schema:
+def infer(records: Sequence[Mapping[str, Any]], where: str, leave: Sequence[str], nominal: Sequence[str],
+          readings: Readings = NONE) -> Schema:  # fmt: skip
     """Infer the features of records; text is nominal, and new values join as they appear."""
     kinds: dict[str, bool] = {}
+    dated: set[str] = set()
     for record in records:
         for name, value in record.items():
             if name in leave:
@@ -25,6 +30,9 @@ def infer(records: Sequence[Mapping[str, Any]], where: str, leave: Sequence[str]
             if not isinstance(name, str):
                 raise TypeError(f"{where} must have fields whose names are text, got {shown(name)}")
             text = isinstance(value, str) or name in nominal
+            if isinstance(value, (date, np.datetime64)) and (readings.dates or name in readings.times):
+                dated.add(name)
+                value = None
             if value is not None and not isinstance(value, (str, bool, int, float, np.number, np.bool_)):
                 raise ValueError(
                     f"field {name!r} of {where} must hold numbers or text, got {shown(value)}: "
@@ -33,7 +41,8 @@ def infer(records: Sequence[Mapping[str, Any]], where: str, leave: Sequence[str]
             kinds[name] = kinds.get(name, False) or text
     if not kinds:
         raise ValueError(f"{where} must have a feature, its records have none")
-    return Schema(tuple(Feature(n, values=() if text else None, open=text) for n, text in kinds.items()))
+    usual = (Feature(n, values=() if text else None, open=text) for n, text in kinds.items())
+    return Schema(tuple(f for u in usual for f in readings.features(u.name, u, dated=u.name in dated)))
 
 
 class Records:
@@ -53,15 +62,28 @@ class Records:
         if not isinstance(record, Mapping):
             raise ValueError(f"must be a record of names and values, got {shown(record, 60)}")
         features = self.schema.features
-        if len(record) > len(features):
+        if len(record) > len(self.schema.columns):
             self._refuse_extra(record, leave)
         row = np.full(len(features), np.nan)
         new: dict[int, list[Any]] = {}
         found = 0
+        for text, places in self.schema.texts.items():
+            found += text.column in record
+            try:
+                row[places] = hashed_texts([record.get(text.column)], text)[0]
+            except TypeError:
+                raise ValueError(
+                    f"must have text in field {text.column!r}, got {shown(record[text.column], 60)}"
+                ) from None
         for i, feature in enumerate(features):
+            if feature.text is not None:
+                continue
             value = record.get(feature.name)
             found += feature.name in record
             if value is None or value != value:  # NaN is missing, in a column of text too
+                continue
+            if feature.time:
+                row[i] = stamp(value, f"field {feature.name!r}")
                 continue
             if feature.values is None:
                 if isinstance(value, str) or not isinstance(value, (bool, int, float, np.number, np.bool_)):
@@ -102,7 +124,7 @@ class Records:
 
     def _refuse_extra(self, record: Mapping[str, Any], leave: Sequence[str]) -> None:
         """Refuse fields that are not known, unless they are to be ignored."""
-        known = {*self.schema.names, *leave}
+        known = {*self.schema.columns, *leave}
         extra = [name for name in record if name not in known]
         if extra and self.extra == "refuse":
             raise ValueError(

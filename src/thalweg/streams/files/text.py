@@ -2,7 +2,7 @@
 
 import re
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import Any
@@ -203,6 +203,8 @@ class TextTable:
         no_number: str = _NO_NUMBER,
     ) -> None:
         self.no_number = no_number
+        self.renewed: Callable[[], dict[int, dict[str, int]] | None] = lambda: None
+        """Asked before each block whether to begin anew, and with which words."""
         self.name, self.header = name, list(header)
         self.marks = tuple(marks)
         quotes = [34, 39, 92, 37, 1] if arff else [34, -1, -1, -1, 0]
@@ -236,6 +238,8 @@ class TextTable:
 
     def parse(self, buffer: Buffer, start: int, line: int) -> Iterator[tuple[Any, ...]]:
         """Parse all whole rows of the buffer from a byte on: X, extra, bad ones, and the byte and line it began at."""
+        if (words := self.renewed()) is not None:
+            self.learn(words)
         n = len(self.cols)
         if len(self._spare) < len(buffer.bytes) + n:
             self._spare = np.empty(len(buffer.bytes) + n + PADDING, dtype=np.uint8)

@@ -1,16 +1,22 @@
 """What CSV and ARFF share: a table of text whose nominal features and labels grow as words appear."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from msgspec import structs
 
 from thalweg.core.chunk import Chunk
-from thalweg.core.schema import Feature, Schema
+from thalweg.core.door import hashed_texts, stamp
+from thalweg.core.schema import Feature, Schema, Text
 from thalweg.streams.files.block import Block, Mark
 from thalweg.streams.files.csv import csv_jit as jit
-from thalweg.streams.files.text import TRUE_FALSE, Buffer, LabelWords, TextTable
+from thalweg.streams.files.text import TRUE_FALSE, Buffer, LabelWords, TextTable, kind_of
+
+WIDE = 1 << 20
+"""Cells of rows with text that are filled at a time."""
+FORGOTTEN = 5_000
+"""Texts that are kept before all are forgotten."""
 
 
 class WordTable:
@@ -40,12 +46,18 @@ class WordTable:
         column = {title: c for c, title in enumerate(kinds)}
         self.schema, self.declared = schema, declared
         self.feature_of = {column[f.name]: i for i, f in enumerate(schema.features) if f.nominal}
-        self._booleans = [column[f.name] for f in schema.features if not f.nominal and kinds[f.name] == "boolean"]
+        self._booleans = [
+            column[f.name] for f in schema.features if f.text is None and not f.nominal and kinds[f.name] == "boolean"
+        ]
         for i, feature in enumerate(schema.features):
+            if feature.text is not None:
+                continue
             c = column[feature.name]
             place[c] = i
             words = feature.nominal or c in self._booleans
             kind[c] = jit.WORD if words else jit.NUMBER
+            if feature.time and not words:
+                kind[c] = self._clock(feature.name, kinds)
             rule[c] = jit.CLOSED if words and not feature.open else jit.OPEN
         c = self.label_column = column[target]
         kind[c], place[c] = jit.WORD, -1
@@ -57,14 +69,23 @@ class WordTable:
             if clock is None:
                 times.append(None)
                 continue
-            if kinds[clock] in ("text", "boolean"):
-                raise TypeError(f"column {clock!r} must hold numbers, dates or times, got {kinds[clock]}")
             c = column[clock]
             if place[c] == 0:  # else one column for both
-                kind[c], place[c] = jit.STAMP if kinds[clock] in ("date", "time") else jit.NUMBER, -2 - k
+                kind[c], place[c] = self._clock(clock, kinds), -2 - k
             times.append(-1 - place[c])
         self._times = times[0], times[1]
+        self._passages = Passages(schema, column, 3)
+        for c, at in self._passages.places.items():
+            kind[c], place[c] = jit.WORD, at
         self.table = TextTable(name, list(kinds), kind, place, rule, delimiter=delimiter, marks=marks, arff=arff)
+        self._passages.join(self.table, schema)
+
+    @staticmethod
+    def _clock(name: str, kinds: Mapping[str, str]) -> int:
+        """Say how a column with times is read."""
+        if kinds[name] in ("text", "boolean"):
+            raise TypeError(f"column {name!r} must hold numbers, dates or times, got {kinds[name]}")
+        return jit.STAMP if kinds[name] in ("date", "time") else jit.NUMBER
 
     def learn(self, schema: Schema) -> None:
         """Begin anew with the values that a schema has."""
@@ -81,12 +102,14 @@ class WordTable:
             known[self.label_column] = {word: code for code, word in enumerate(self.declared)}
             for word in self.declared:
                 self.labels.add(word)
+        self._passages.begin(known)
         self.table.learn(known)
 
     def blocks(self, buffer: Buffer, mark: Mark, used: int = 0) -> Iterator[Block]:
         """Give the blocks of a file from a mark on."""
         for X, extra, bad, at in self.table.blocks(buffer, mark, used):
-            self._admit(self.table.new_words())
+            self._admit(self._passages.admit(self.table.new_words()))
+            self._passages.fill(X, extra)
             yield Block(self.chunk(X, extra), at, bad)
 
     def chunk(self, X: Any, extra: Any) -> Chunk:
@@ -104,6 +127,76 @@ class WordTable:
                 values.setdefault(self.feature_of[c], []).append(word)
         if values:
             self.schema = grown(self.schema, values)
+
+
+class Passages:
+    """Texts of a file: their words are kept until their n-grams have been counted, and are then forgotten.
+
+    To the table a text is a word like others, whose code goes to a column of ``extra``. Now and then the table begins
+    anew, with all words but these. times: columns with moments are read in the same way, be they numbers or dates.
+    """
+
+    def __init__(self, schema: Schema, column: Mapping[str, int], first: int, *, times: bool = False) -> None:
+        read: dict[str, Any] = {text.column: (_counts_of(text), places) for text, places in schema.texts.items()}
+        if times:
+            read |= {f.name: (_moments_of(f.name), i) for i, f in enumerate(schema.features) if f.time}
+        here = [name for name in read if name in column]
+        self._texts = {column[name]: (first + k, *read[name]) for k, name in enumerate(here)}
+        self.places = {c: -1 - at for c, (at, *_) in self._texts.items()}
+        """The columns of the file that are read here, and what ``TextTable`` takes for their places."""
+        self._said: dict[int, list[str]] = {c: [] for c in self._texts}
+        self._known: dict[int, dict[str, int]] = {}
+
+    def join(self, table: TextTable, schema: Schema) -> None:
+        """Let a table fill rows that are wider than its columns."""
+        if self._texts:
+            table.n_features = schema.n_features
+            table.rows_at_once = max(1, min(table.rows_at_once, WIDE // schema.n_features))
+            table.renewed = self._renewed
+
+    def begin(self, known: dict[int, dict[str, int]]) -> None:
+        """Begin anew with the words of the other columns."""
+        self._known = known
+        for said in self._said.values():
+            said.clear()
+
+    def admit(self, new: list[tuple[int, str]]) -> list[tuple[int, str]]:
+        """Keep new words of texts; give those of other columns."""
+        if not self._texts:
+            return new
+        other = []
+        for c, word in new:
+            if c in self._said:
+                self._said[c].append(word)
+            else:
+                codes = self._known.setdefault(c, {})
+                codes[word] = len(codes)
+                other.append((c, word))
+        return other
+
+    def fill(self, X: Any, extra: Any) -> None:
+        """Count the n-grams of the texts of rows, and read their times."""
+        for c, (at, read, places) in self._texts.items():
+            said = self._said[c]
+            X[:, places] = read([said[int(v)] if v == v else None for v in extra[:, at].tolist()])
+
+    def _renewed(self) -> dict[int, dict[str, int]] | None:
+        if sum(map(len, self._said.values())) < FORGOTTEN:
+            return None
+        self.begin(self._known)
+        return self._known
+
+
+def _counts_of(text: Text) -> Callable[[list[str | None]], Any]:
+    return lambda texts: hashed_texts(texts, text)
+
+
+def _moments_of(name: str) -> Callable[[list[str | None]], Any]:
+    def read(words: list[str | None]) -> list[float]:
+        return [stamp(float(w) if w is not None and kind_of([w]) in ("whole", "number") else w, where) for w in words]
+
+    where = f"column {name!r}"
+    return read
 
 
 def grown(schema: Schema, values: dict[int, list[Any]]) -> Schema:

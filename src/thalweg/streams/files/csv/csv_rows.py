@@ -13,6 +13,7 @@ from thalweg.streams.files.marks import MISSING
 from thalweg.streams.files.quarantine import Bad
 from thalweg.streams.files.recoded import Dialect
 from thalweg.streams.files.text import TRUE_FALSE, Buffer, TextTable, open_bytes
+from thalweg.streams.files.text_table import Passages
 
 
 def delimiter_of(name: str) -> str:
@@ -81,25 +82,37 @@ def known_rows(
         n = len(titles)
         kind, place, rule = [jit.SKIP] * n, [0] * n, [jit.OPEN] * n
         words: dict[int, dict[str, int]] = {}
-        absent = []
+        absent, texts = [], [place for places in schema.texts.values() for place in places.tolist()]
+        passages = Passages(schema, {title: c for c, title in enumerate(titles)}, 1, times=True)
         for f, feature in enumerate(schema.features):
+            if feature.text is not None:
+                continue
             if feature.name not in titles:
                 absent.append(f)
                 continue
             c = titles.index(feature.name)
+            if c in passages.places:
+                continue
             place[c] = f
             if feature.nominal:
                 kind[c], rule[c] = jit.WORD, jit.FIXED if feature.open else jit.CLOSED
                 words[c] = {str(v): code for code, v in enumerate(feature.values or ())}
             else:
                 kind[c], words[c] = jit.NUMBER, TRUE_FALSE
+        for c, at in passages.places.items():
+            kind[c], place[c] = jit.WORD, at
         table = TextTable(
             name, titles, kind, place, rule, delimiter=dialect.delimiter,
             marks=[m for m in (*MISSING, *more_missing) if m],
             no_number="must hold a number for feature {name}, got {got}",
         )  # fmt: skip
         table.n_features = schema.n_features
+        passages.join(table, schema)
+        passages.begin(words)
         table.learn(words)
-        for X, _, bad, _ in table.blocks(buffer, (0, 0, 0, line), start):
+        for X, extra, bad, _ in table.blocks(buffer, (0, 0, 0, line), start):
             X[:, absent] = np.nan
+            X[:, texts] = 0.0
+            passages.admit(table.new_words())
+            passages.fill(X, extra)
             yield X, bad
