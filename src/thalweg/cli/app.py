@@ -3,6 +3,7 @@
 import io
 import signal
 import sys
+import warnings
 from typing import Annotated, Any
 
 import typer
@@ -13,6 +14,7 @@ from thalweg.cli.options import expanded
 from thalweg.cli.shared import fail, stop
 from thalweg.core.interrupts import terminate
 from thalweg.registry import COMMANDS
+from thalweg.streams.looking import ColumnWarning
 
 # What typer raises for a wrong command line; its home differs between versions of typer.
 _USAGE: Any = next(c for c in typer.BadParameter.__mro__ if c.__name__ == "ClickException")
@@ -92,6 +94,14 @@ def make_app() -> typer.Typer:
     return app
 
 
+def show_warning(
+    message: Warning | str, category: Any, filename: str, lineno: int, file: Any = None, line: str | None = None
+) -> None:
+    """Show a warning as one line, in the words of the command line."""
+    remark = message.remark if isinstance(message, ColumnWarning) else None
+    print(f"thalweg: {' '.join(str(remark or message).split())}", file=sys.stderr)
+
+
 def _usage(context: Any) -> str:
     """Say how a command is used, for a sentence about one that was used wrongly."""
     if context is None:
@@ -105,6 +115,8 @@ def main() -> None:
     if isinstance(sys.stdout, io.TextIOWrapper):  # what this terminal cannot show must not end a long run
         sys.stdout.reconfigure(errors="replace")
     signal.signal(signal.SIGTERM, terminate)
+    warnings.simplefilter("always", ColumnWarning)
+    warnings.showwarning = show_warning
     try:
         code = make_app()(standalone_mode=False)
     except _USAGE as error:

@@ -88,6 +88,7 @@ def run(
     from thalweg.keeping.snapshot import save as save_model
     from thalweg.show.figure import figure_class
 
+    shared.hush(quiet)
     chosen = _settings([*(settings or []), *(more or [])])
     learner = " | ".join([*(prep or []), learner])
     model = for_rare_class(

@@ -5,7 +5,7 @@ read plain arrays and dicts; other arrays, frames, sparse matrices, tensors and 
 """
 
 from thalweg.core.door.entrance import one_row, rows
-from thalweg.core.door.frames import arrow_table, from_frame, is_text
+from thalweg.core.door.frames import arrow_table, from_frame, is_text, named_record
 from thalweg.core.door.nominal import nominal_codes
 from thalweg.core.door.sample_weights import weights
 from thalweg.core.door.sparse import Rows, is_sparse, sparse_rows, take_rows
@@ -19,6 +19,7 @@ __all__ = [
     "grown_rows",
     "is_sparse",
     "is_text",
+    "named_record",
     "nominal_codes",
     "one_row",
     "rows",

@@ -1,6 +1,6 @@
 """Rows, many or one: plain arrays and dicts are read here, everything else in the file of its kind."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -8,7 +8,7 @@ from msgspec import structs
 from numpy.typing import NDArray
 
 from thalweg.core.door.arrays import MISSING, UNREADABLE, as_array, from_anything, number, refuse_shape
-from thalweg.core.door.frames import arrow_table, from_frame, is_frame, taken
+from thalweg.core.door.frames import arrow_table, from_frame, is_frame, named_record, taken
 from thalweg.core.door.nominal import nominal_codes
 from thalweg.core.door.sparse import Rows, is_sparse, sparse_rows
 from thalweg.core.door.tensors import agree, from_tensors
@@ -33,6 +33,8 @@ def rows(
     sparse: may X be sparse? Then a sparse X comes back as a ``csr_array`` in the form of ``Rows``.
     evolving: may tensors have other sizes than the schema's? Then what they lack is 0, and they may make it larger.
     """
+    if isinstance(X, Iterator):
+        X = list(X)
     if type(X) is not np.ndarray and hasattr(X, "as_rows") and not isinstance(X, type):
         X, made = X.as_rows()
         schema = agree(made, schema)
@@ -44,6 +46,8 @@ def rows(
             _, schema = from_frame(taken(table, learned), schema, learning)
             learning = False
         array, schema = from_frame(table, schema, learning)
+    elif isinstance(X, (list, tuple)) and X and isinstance(X[0], Mapping):
+        array, schema = _from_records(X, schema, missing, learning, learned)
     elif sparse and is_sparse(X):
         refuse_shape(X)
         schema = _refuse_width(X.shape, schema)
@@ -57,11 +61,26 @@ def rows(
     return array, schema
 
 
+def _from_records(
+    X: Sequence[Any], schema: Schema | None, missing: bool, learning: bool, learned: NDArray[np.int64] | None
+) -> tuple[NDArray[np.float64], Schema]:
+    """Read records one by one, as ``one_row`` does; first those that are learned, for the values that they add."""
+    for i, x in enumerate(X):
+        if not isinstance(x, Mapping):
+            raise TypeError(f"X must hold dicts alone, or none, got {shown(x)} as record {i}")
+    if learning:
+        for i in range(len(X)) if learned is None else learned.tolist():
+            if i < len(X):
+                _, schema = _from_mapping(X[i], schema, missing, True)
+    schema = Schema((), open=True) if schema is None else schema
+    return np.concatenate([_from_mapping(x, schema, missing, False)[0] for x in X]), schema
+
+
 def one_row(
     x: Any, schema: Schema | None, *, missing: bool, learning: bool, sparse: bool = False, evolving: bool = False,
     tensors: bool = False,
 ) -> tuple[Rows, Schema]:  # fmt: skip
-    """Turn a dict or a 1-D row into one row of the schema; where ``sparse``, also a sparse matrix of one row.
+    """Turn a dict, a Series or a 1-D row into one row of the schema; where ``sparse``, also a sparse matrix of one row.
 
     tensors: is an array of several dimensions one tensor? It is also where the schema has a shape.
     """
@@ -71,6 +90,9 @@ def one_row(
         return array, schema
     if type(x) is np.ndarray and x.dtype == np.float64 and x.ndim == 1:
         return rows(x.reshape(1, -1), schema, missing=missing, learning=learning)
+    x = named_record(x)
+    if isinstance(x, Mapping):
+        return one_row(x, schema, missing=missing, learning=learning)
     if is_sparse(x):
         if len(x.shape) == 2 and x.shape[0] != 1:
             raise ValueError(f"x must be one row, got a sparse matrix of {x.shape[0]} rows")
@@ -115,8 +137,11 @@ def _from_mapping(
         features += tuple(
             Feature(_name(k), values=(), open=True) if isinstance(x[k], str) else Feature(_name(k)) for k in new
         )
-    elif new and not schema.open:
-        raise ValueError(f"x must have the features {shown(list(schema.names), 200)}, got {shown(new[0])} too")
+    elif new and not schema.open and schema.extra == "refuse":
+        raise ValueError(
+            f"x must have the features {shown(list(schema.names), 200)}, got {shown(new[0])} too: "
+            "learner.extra = 'ignore' leaves out what the learner does not know"
+        )
     grown = list(features)
     array = np.full((1, len(features)), MISSING)
     for i, feature in enumerate(features):

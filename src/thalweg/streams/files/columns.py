@@ -63,6 +63,8 @@ class Columns:
         elif set(schema.names) != set(features):
             raise ValueError(f"schema must have the features {listed(features)} of {where}, got {listed(schema.names)}")
         self.schema, self.text_target = schema, target in nominal
+        self.booleans = tuple(f.name for f in schema.features if not f.nominal and str(types[f.name]) == "bool")
+        """The numeric features that hold true and false."""
         for name in (*schema.names, target):
             self._refuse_foreign(name, types[name])
 
@@ -114,7 +116,9 @@ class Columns:
         dated = t.is_temporal(kind) and not t.is_duration(kind)
         ways = [] if t.is_nested(kind) else [f"read it as text by nominal=[{name!r}] (--nominal {name})"]
         if name != self.target:
-            ways += [f"name it as time={name!r}"] * dated + [f"leave it out by drop=[{name!r}] (--drop {name})"]
+            ways += [f"name it as time={name!r} (--time {name})"] * dated + [
+                f"leave it out by drop=[{name!r}] (--drop {name})"
+            ]
         what = "dates or times" if dated else kind
         advice = f": {', or '.join(ways)}" if ways else ""
         raise ValueError(f"column {name!r} of {self.where} must hold numbers or text, got {what}{advice}")

@@ -40,7 +40,9 @@ class WordTable:
         column = {title: c for c, title in enumerate(kinds)}
         self.schema, self.declared = schema, declared
         self.feature_of = {column[f.name]: i for i, f in enumerate(schema.features) if f.nominal}
-        self._booleans = [column[f.name] for f in schema.features if not f.nominal and kinds[f.name] == "boolean"]
+        self.booleans = tuple(f.name for f in schema.features if not f.nominal and kinds[f.name] == "boolean")
+        """The numeric features that hold true and false."""
+        self._booleans = [column[name] for name in self.booleans]
         for i, feature in enumerate(schema.features):
             c = column[feature.name]
             place[c] = i
