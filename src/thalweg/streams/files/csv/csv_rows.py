@@ -67,12 +67,16 @@ def known_rows(
     schema: Schema,
     check: Callable[[Sequence[str]], Any],
     more_missing: Sequence[str] = (),
-) -> Iterator[tuple[NDArray[np.float64], list[Bad]]]:
-    """Give the rows of a schema, and the bad records between them, block by block, each as soon as it is there.
+    carry: Sequence[str] = (),
+) -> Iterator[tuple[NDArray[np.float64], list[Bad], dict[str, list[Any]]]]:
+    """Give the rows of a schema, the bad records between them, and the words of columns to carry along.
+
+    They come block by block, each as soon as it is there.
 
     path: a file, or "-" for standard input. name: what messages call it. check: is given the names of the columns, and
     may refuse them. A feature without a column is missing; a value that its nominal feature does not have gets the
-    code of a value never seen, or, where the feature is closed, makes the record a bad one.
+    code of a value never seen, or, where the feature is closed, makes the record a bad one. carry: columns whose words
+    are given as they are; None stands for a missing one.
     """
     with open_bytes(path) as file:
         buffer = Buffer(dialect.reading(file), name, eager=True)
@@ -93,6 +97,9 @@ def known_rows(
                 words[c] = {str(v): code for code, v in enumerate(feature.values or ())}
             else:
                 kind[c], words[c] = jit.NUMBER, TRUE_FALSE
+        apart = {name: titles.index(name) for name in carry if name not in schema.names}
+        for k, c in enumerate(apart.values()):
+            kind[c], place[c] = jit.WORD, -2 - k  # -1 would be a label, which no record may lack
         table = TextTable(
             name, titles, kind, place, rule, delimiter=dialect.delimiter,
             marks=[m for m in (*MISSING, *more_missing) if m],
@@ -100,6 +107,23 @@ def known_rows(
         )  # fmt: skip
         table.n_features = schema.n_features
         table.learn(words)
-        for X, _, bad, _ in table.blocks(buffer, (0, 0, 0, line), start):
+        for X, extra, bad, _ in table.blocks(buffer, (0, 0, 0, line), start):
             X[:, absent] = np.nan
-            yield X, bad
+            new = table.new_words() if apart else []
+            carried = {n: _words(extra[:, k], c, new) for k, (n, c) in enumerate(apart.items(), 1)}
+            if apart:
+                table.forget()
+            yield X, bad, carried | {n: _values(X, schema, n) for n in carry if n not in apart}
+
+
+def _words(codes: NDArray[np.float64], column: int, new: list[tuple[int, str]]) -> list[Any]:
+    words = [word for c, word in new if c == column]
+    return [words[int(code)] if code == code else None for code in codes.tolist()]
+
+
+def _values(X: NDArray[np.float64], schema: Schema, name: str) -> list[Any]:
+    """Give the values of a feature; one that the model has never seen has no name."""
+    f = schema.names.index(name)
+    known = schema.features[f].values
+    cells = [None if v != v else int(v) if v.is_integer() else v for v in X[:, f].tolist()]
+    return cells if known is None else [known[v] if v is not None and v < len(known) else None for v in cells]
