@@ -19,6 +19,7 @@ from typing import Any, TypeVar, cast
 
 import numba
 
+from thalweg.jit import shipped
 from thalweg.jit.code_cache import CodeCache, release
 from thalweg.jit.compiling import watched
 from thalweg.jit.lean import entry, part
@@ -52,6 +53,12 @@ def cache_folder(source: Path) -> str:
         digest.update(str(path).removeprefix(str(PACKAGE)).encode())
         digest.update(_read(path)[0])
     return f"compiled-{'.'.join(inside.with_suffix('').parts)}-{digest.hexdigest()[:16]}"
+
+
+def has_code(source: Path) -> bool:
+    """Say whether there is compiled code of a file, in the user's folder or with the package."""
+    homes = (CACHE, shipped.folder())
+    return any(home is not None and any((home / cache_folder(source)).glob("*.nbc")) for home in homes)
 
 
 def _reached(source: Path) -> set[Path]:
