@@ -39,7 +39,9 @@ def sum_up(nodes: Nodes, tally: Floats, root: int) -> tuple[Ints, Floats]:
     counts = np.zeros((n, tally.shape[1] - 1))
     for k in range(n - 1, -1, -1):
         if feature_of(nodes, order[k]) == LEAF:
-            counts[k] = tally[order[k], 1:]
+            for c in range(counts.shape[1]):
+                counts[k, c] = tally[order[k], 1 + c]
         if parent[k] >= 0:
-            counts[parent[k]] += counts[k]
+            for c in range(counts.shape[1]):
+                counts[parent[k], c] += counts[k, c]
     return order[:n], counts

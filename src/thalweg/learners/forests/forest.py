@@ -21,6 +21,7 @@ from thalweg.core.protocols import State
 from thalweg.core.schema import Schema
 from thalweg.frozen.frozen_forest import FrozenForest
 from thalweg.index.sources import plain_sides
+from thalweg.jit.compile import uncompiled
 from thalweg.jit.random import seeded
 from thalweg.learners.forests import forest_jit as m
 from thalweg.learners.forests.plan import Plan
@@ -362,8 +363,7 @@ class Forest(Growing, WithImportances, Classifier):
 
     def _say(self, row: Floats) -> float:
         """The weight of a member's vote."""
-        one = getattr(m.say, "py_func", m.say)  # not worth compiling for one number
-        return float(one(row.reshape(1, -1), self._how, 0))
+        return float(uncompiled(m.say)(row.reshape(1, -1), self._how, 0))
 
     def _views(self) -> list[tuple[View, Floats, Pool]]:
         """The tree of each member, with its row of ``members``."""
