@@ -319,10 +319,12 @@ class Forest(Growing, WithImportances, Classifier):
         return History(int(rows), int(warnings), int(drifts))
 
     def _gains(self) -> Floats:
-        views = self._views()
-        gains = np.zeros(views[0][0].schema.n_features)
-        for view, _, _ in views:  # a tree that sees nothing of use counts little
-            gains += split_gains(view.nodes, view.tally, view.root, len(gains))
+        if not self._started or self._schema is None:
+            raise ValueError("the forest has not seen a row yet: nothing to look at")
+        gains = np.zeros(self._schema.n_features)
+        for shard in self._shards:  # a tree that sees nothing of use counts little
+            roots = shard.members[:, m.M_FORE].astype(np.int64)
+            gains += split_gains(shard.pool.nodes, shard.pool.tally, roots, len(gains))
         return gains
 
     @looks
