@@ -128,7 +128,7 @@ def beside(learners: dict[str, Any]) -> Table:
     """How fast, beside the others."""
     shown = [name for name in COUNTERPARTS if name in learners]
     rows = [(name, *(cell for pair in PAIRS for cell in _pair(learners[name], *pair))) for name in shown]
-    columns = ("learner", "evaluation", "CapyMOA", "thalweg is", "loop", "river", "thalweg is")
+    columns = ("learner", "evaluation: thalweg", "CapyMOA", "ratio", "loop: thalweg", "river", "ratio")
     note = (
         "Evaluation: with windows and all metrics, as CapyMOA's; its figure is the third pass, when Java has warmed "
         "up. Loop: predict, count the accuracy, learn, as river's; river's slow learners get fewer rows, and so does "
@@ -146,8 +146,8 @@ def accuracy(learners: dict[str, Any]) -> Table:
         sizes = [_size(found.get(who), "bytes") for who in ("evaluation", "river")]
         processes = [_size(found.get(who), "process") for who in ("evaluation", "CapyMOA", "river")]
         rows.append((name, *cells, *sizes, *processes))
-    columns = ("learner", "accuracy %", "CapyMOA", "accuracy %, river's rows", "river", "model", "river",
-               "process", "CapyMOA", "river")  # fmt: skip
+    columns = ("learner", "accuracy %: thalweg", "CapyMOA", "on river's rows: thalweg", "river", "model: thalweg",
+               "river", "process: thalweg", "CapyMOA", "river")  # fmt: skip
     note = (
         "Model: its size at the end, as thalweg (state) and river count it; MOA tells its size only to an agent that "
         "CapyMOA does not start. Process: the most memory of the whole process, with Python, libraries, compiler or "
@@ -226,7 +226,7 @@ def page(tables: list[Table], where: dict[str, Any], data: records.Records, figu
         f"the end, of {where['cores']} cores), which CPU time does not count but feels. {where['cpu']}; {versions}; "
         f"{datetime.now(UTC):%Y-%m-%d}. [How it is measured](../benchmarks/README.md)."
     )
-    head = "Every learner beside river's and CapyMOA's, where they have it, made by one command:"
+    head = "Every learner is compared with river's and CapyMOA's, where they have it. One command makes this page:"
     said = "\n".join(f"- {line}" for line in behind(figures))
     missing = [name for name in LEARNERS if name not in figures]
     words += f" Not measured in this run: {', '.join(missing)}." if missing else ""

@@ -1052,14 +1052,14 @@ def test_options_of_a_run(name: str, value: Any) -> None:
 
 @pytest.mark.parametrize(
     ("stream", "learner", "sentence"),
-    table({"the stream is None": (None, MajorityClass(), "^stream must be a Stream, .* got None"),
-           "the stream is a name": ("sea", MajorityClass(), "^stream must be a Stream, .* got 'sea'"),
-           "the stream is a class": (SEA, MajorityClass(), "^stream must be a Stream, .* got <class"),
-           "the stream is a frame": (FRAME, MajorityClass(), "^stream must be a Stream, .* got "),
+    table({"the stream is None": (None, MajorityClass(), "^stream must be a stream, .* got None"),
+           "the stream is a wrong name": ("see", MajorityClass(), "^stream must be a known name, got 'see'"),
+           "the stream is a class": (SEA, MajorityClass(), "^stream must be a stream, .* got <class"),
+           "the stream is a frame": (FRAME, MajorityClass(), "^target must name the column of stream .* got None"),
            "the learner is None": (SEA(), None, "^learner must be a Classifier, or .* or river, got None"),
            "the learner is a class": (SEA(), MajorityClass, "^learner must be a Classifier, or .* river, got <class"),
            "the learner is a detector": (SEA(), ADWIN(), r"^learner must be a Classifier, or .* river, got ADWIN\(\)"),
-           "the two are swapped": (MajorityClass(), SEA(), r"^stream must be a Stream, .* got MajorityClass\(\)")}),
+           "the two are swapped": (MajorityClass(), SEA(), r"^stream must be a stream, .* got MajorityClass\(\)")}),
 )  # fmt: skip
 def test_runs_of_something_else(stream: Any, learner: Any, sentence: str) -> None:
     refused(lambda: prequential(stream, learner, limit=10), sentence)

@@ -6,8 +6,10 @@ import pkgutil
 import re
 from pathlib import Path
 
+import nbformat
 import pytest
 
+import notebooks
 import outputs
 import thalweg
 
@@ -40,19 +42,39 @@ PAGES = [
 ]
 
 
-def examples() -> list[tuple[str, int, str, str]]:
+def examples() -> list[tuple[str, int, str, str, str]]:
     return [
-        (page, i + 1, code, shown) for page in PAGES for i, (code, shown) in enumerate(outputs.examples(ROOT / page))
+        (page, i + 1, code, shown, drawn)
+        for page in PAGES
+        for i, (code, shown, drawn) in enumerate(outputs.examples(ROOT / page))
     ]
 
 
-@pytest.mark.parametrize(("page", "number", "code", "shown"), examples())
-def test_examples_print_what_the_pages_show(
-    page: str, number: int, code: str, shown: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(("page", "number", "code", "shown", "drawn"), examples())
+def test_examples_give_what_the_pages_show(
+    page: str, number: int, code: str, shown: str, drawn: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    printed = outputs.printed(code, f"{page}, example {number}")
+    printed, picture = outputs.given(code, f"{page}, example {number}")
     assert outputs.plain(printed) == outputs.plain(shown), "run: make outputs"
+    assert outputs.plain(outputs.words(picture)) == outputs.plain(drawn), "run: make outputs"
+
+
+@pytest.mark.parametrize("path", notebooks.paths(), ids=lambda path: path.stem)
+def test_notebooks_give_what_they_show(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for cell, now in notebooks.play(notebooks.read(path), path.name):
+        assert notebooks.said(cell["outputs"]) == notebooks.said(now), "run: make outputs"
+
+
+@pytest.mark.parametrize("path", notebooks.paths(), ids=lambda path: path.stem)
+def test_notebooks_are_kept_without_noise(path: Path) -> None:
+    found = notebooks.read(path)
+    nbformat.validate(found)
+    assert found["metadata"] == notebooks.ABOUT
+    assert all(cell["metadata"] == {} and cell.get("execution_count") is None for cell in found["cells"])
+    assert len(path.read_bytes()) < 400_000
+    assert [cell for cell in found["cells"] if not notebooks.source(cell).strip()] == []
 
 
 def test_the_pages_have_examples() -> None:

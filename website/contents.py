@@ -9,10 +9,19 @@ from thalweg.registry import LEARNERS
 START = {
     "Five minutes": "start.md",
     "Guide": "guide.md",
+    "Which learner?": "which-learner.md",
     "Reading a result": "reading-results.md",
     "Coming from river, MOA, scikit-learn": "coming-from.md",
     "Glossary": "glossary.md",
 }
+TUTORIALS = {
+    "Churn: finding a rare class": "tutorials/churn.md",
+    "A sensor that drifts": "tutorials/sensor.md",
+    "Labels that cost money": "tutorials/labels.md",
+    "Comparing learners for a paper": "tutorials/comparing.md",
+    "Gallery": "gallery.md",
+}
+"""What is learned by doing; the first four are notebooks."""
 GUIDES = {
     "Your own data": "own-data.md",
     "Rare classes": "rare-classes.md",
@@ -26,6 +35,7 @@ GUIDES = {
     "Comparing learners": "compare.md",
     "Writing a learner": "own-learner.md",
     "Data sets": "data.md",
+    "All data sets": "data-sets.md",
 }
 FAMILY_PAGES = {
     "Trees": "trees.md",
@@ -46,6 +56,7 @@ RESULTS = {
     "The papers' tables": "results.md",
     "Performance": "performance.md",
     "How it is measured": "benchmarks.md",
+    "Measurements": "measurements",
 }
 PROJECT = {
     "How it is built": "architecture.md",
@@ -73,6 +84,7 @@ def family_of(learner: str) -> str:
 def navigation(docs: Path, reference: list[dict[str, str]], outside: Collection[str]) -> list[dict[str, Any]]:
     """What mkdocs calls nav. Whatever lies in docs/ and is named nowhere above comes last, under "More"."""
     shown = set()
+    outside = {*outside, *(f"tutorials/{path.stem}.md" for path in (docs / "tutorials").glob("*.ipynb"))}
 
     def there(pages: dict[str, str]) -> Iterator[dict[str, Any]]:
         for title, page in pages.items():
@@ -89,9 +101,13 @@ def navigation(docs: Path, reference: list[dict[str, str]], outside: Collection[
 
     sections = {
         "Start": [{"Home": "index.md"}, *there(START)],
+        "Tutorials": list(there(TUTORIALS)),
         "Guides": list(there(GUIDES)),
         "Learners": ["learners/index.md", *families()],
-        "Results": [*there(RESULTS), {"Experiments": [page for page in outside if page.startswith("experiments/")]}],
+        "Results": [
+            *there(RESULTS),
+            {"Experiments": [page for page in OUTSIDE if page in outside and "experiments/" in page]},
+        ],
         "Reference": ["reference/index.md", *reference],
     }
     project = list(there(PROJECT))

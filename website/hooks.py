@@ -9,6 +9,7 @@ from mkdocs.structure.files import File, Files
 import command_page
 import contents
 import learner_pages
+import notebooks
 import reference_pages
 from thalweg.registry import LEARNERS
 
@@ -29,8 +30,12 @@ def on_files(files: Files, *, config: Any) -> Files:
     made = {f"reference/{group}.md": reference_pages.page(group) for group in reference_pages.groups()}
     made["reference/command-line.md"] = command_page.page()
     made |= {page: (ROOT / path).read_text("utf-8") for page, path in OUTSIDE.items()}
-    for path, text in made.items():
-        files.append(File.generated(config, path, content=text))
+    for path in notebooks.paths():
+        folder = Path(notebooks.FOLDER).name
+        made[f"{folder}/{path.stem}.md"], pictures = notebooks.page(path)
+        made |= {f"{folder}/{name}": svg for name, svg in pictures.items()}
+    for address, text in made.items():
+        files.append(File.generated(config, address, content=text))
     return files
 
 
@@ -49,6 +54,9 @@ def on_page_markdown(markdown: str, *, page: Any, config: Any, files: Files) -> 
     def led(match: re.Match[str]) -> str:
         """A link within docs/ stays as it is; any other leads to the page on the site, or becomes plain words."""
         words, target, anchor = match[1], (home / match[2]).resolve(), match[3] or ""
+        if target.suffix == ".ipynb" and home != target.parent:  # a tutorial is a page, too
+            target = target.with_suffix(".md")
+            return f"[{words}]({up}{target.relative_to(docs).as_posix()}{anchor})"
         if target.is_relative_to(docs) and home.is_relative_to(docs):
             return words if target.is_dir() else match[0]
         pages = {ROOT / outside: inside for inside, outside in OUTSIDE.items()} | {ROOT / "README.md": "index.md"}

@@ -148,6 +148,8 @@ from thalweg.streams.generators.stagger import STAGGER as STAGGER
 from thalweg.streams.generators.text import Text as Text
 from thalweg.streams.generators.waveform import Waveform as Waveform
 from thalweg.streams.iterable import IterableStream as IterableStream
+from thalweg.streams.looking import ColumnWarning as ColumnWarning
+from thalweg.streams.looking import look_at as look_at
 from thalweg.streams.memory import ArrayStream as ArrayStream
 from thalweg.streams.paper_streams import paper_stream as paper_stream
 from thalweg.streams.transforms.features import FeatureDrift as FeatureDrift

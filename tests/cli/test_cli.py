@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -142,6 +143,75 @@ def test_list_names_everything(run) -> None:
     assert code == 0
     for word in ("hoeffding-tree", "no-change", "rbf-drift", "electricity", "adwin", "kappa"):
         assert word in out
+
+
+def test_list_of_one_kind_and_as_json(run) -> None:
+    code, out, _ = run("list", "detectors")
+    assert code == 0
+    assert "adwin" in out
+    assert "hoeffding-tree" not in out
+    code, out, _ = run("list", "Learner", "--json")
+    found = {entry["name"]: entry for entry in json.loads(out)["learners"]}
+    assert found.keys() == {*thalweg.registry.LEARNERS}
+    assert found["arf"]["class"] == "AdaptiveRandomForest"
+    assert found["arf"]["parameters"]["size"] == thalweg.AdaptiveRandomForest().size
+    assert set(json.loads(run("list", "--json")[1])) >= {"learners", "streams", "metrics", "transformers", "data"}
+    code, out, err = run("list", "models")
+    assert (code, out) == (2, "")
+    assert "KIND must be one of 'learners'" in err
+
+
+@pytest.mark.parametrize("words", [(), ("run",), ("compare",), ("predict",), ("list",)])
+def test_help_shows_flags_without_a_value_and_names_in_capital_letters(run, words: tuple[str, ...]) -> None:
+    code, out, _ = run(*words, "--help")
+    assert code == 0
+    assert "bool" not in out
+    assert "<str>" not in "".join(line for line in out.splitlines() if "--" in line)
+    assert "python -m" not in out
+
+
+SHELL = """
+thalweg() { "$PYTHON" -m thalweg "$@"; }
+printf '#!/bin/sh\nexec "$PYTHON" -m thalweg "$@"\n' > "$1/thalweg"; chmod +x "$1/thalweg"; PATH="$1:$PATH"
+eval "$(_THALWEG_COMPLETE=source_bash thalweg)"
+unset -f thalweg
+shift; COMP_WORDS=(thalweg "$@"); COMP_CWORD=$#; COMP_LINE="thalweg $*"
+_thalweg_completion thalweg; printf '%s\n' "${COMPREPLY[@]}"
+"""
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="there is no bash")
+@pytest.mark.parametrize(("words", "expected"), [
+    (("pre",), ["predict"]),
+    (("run", "hoeffding-a"), ["hoeffding-adaptive-tree"]),
+    (("run", "arf", "sea", "--on-b"), ["--on-bad-row"]),
+    (("list", "met"), ["metrics"]),
+])  # fmt: skip
+def test_a_real_bash_completes_words(words: tuple[str, ...], expected: list[str], tmp_path: Path) -> None:
+    done = subprocess.run(
+        ["bash", "-c", SHELL, "bash", tmp_path, *words], env=os.environ | {"PYTHON": sys.executable},
+        capture_output=True, text=True, timeout=120, check=True,
+    )  # fmt: skip
+    assert done.stdout.split() == expected, done.stderr
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_each_shell_gets_its_script(run, shell: str) -> None:
+    code, out, _ = run("--show-completion", shell)
+    assert code == 0
+    assert "_THALWEG_COMPLETE=complete_" in out
+
+
+def test_columns_are_spoken_of_on_standard_error(run, tmp_path: Path) -> None:
+    path = tmp_path / "mine.csv"
+    path.write_text("id,size,class\n" + "".join(f"k{i},{i * 7 % 11},{'ab'[i % 5 > 2]}\n" for i in range(400)), "utf-8")
+    line = "thalweg: id has a different value in nearly every record: --drop id\n"
+    code, _, err = run("run", "majority", path)
+    assert (code, err) == (0, line)
+    assert run("run", "majority", path, "--quiet")[2] == ""
+    assert run("run", "majority", path, "--drop", "id")[2] == ""
+    assert line in run("compare", "majority", "no-change", "--on", path, "--out", tmp_path / "found")[2]
+    assert line.removeprefix("thalweg: ").strip() in " ".join(run("show", path)[1].split())
 
 
 def test_a_folder_that_cannot_be_written_to_is_refused_before_any_work(run, tmp_path: Path, monkeypatch) -> None:

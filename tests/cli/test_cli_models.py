@@ -1,6 +1,7 @@
 """The commands that take a saved model, as a person types them."""
 
 import io
+import json
 import os
 import queue
 import threading
@@ -81,7 +82,8 @@ def test_records_without_labels(
 
 def test_a_stream_to_standard_output(run: Run, model: Path) -> None:
     code, out, err = run("predict", model, "agrawal(seed=7)", "--limit", 10_000, "--proba")
-    assert (code, err) == (0, "")
+    assert code == 0
+    assert err.startswith("Right on 8")  # a stream has labels
     header, *lines = out.splitlines()
     assert header == "prediction,p(0),p(1)"
     chunk, tree = Agrawal(seed=7).read(10_000), thalweg.load(model)
@@ -238,7 +240,7 @@ def test_records_that_the_model_refuses_have_no_answer(run: Run, tmp_path: Path)
 def test_other_words_for_bad_rows_are_refused(run: Run, model: Path) -> None:
     for words, sentence in (
         (("-", "--on-bad-row", "stop"), "--on-bad-row must be one of 'raise', 'skip', got 'stop'"),
-        (("agrawal", "--on-bad-row", "skip"), "--on-bad-row skip needs records with named columns and no --target"),
+        (("agrawal", "--on-bad-row", "skip"), "--on-bad-row skip needs records with named columns"),
     ):
         code, out, err = run("predict", model, *words)
         assert (code, out) == (2, "")
@@ -249,6 +251,67 @@ def test_a_header_without_records_has_no_answers(run: Run, model: Path, tmp_path
     path = tmp_path / "none.csv"
     arrow_csv.write_csv(table(1).slice(0, 0), path)
     assert run("predict", model, path) == (0, "prediction\n", "")
+
+
+LABELLED = pa.table({
+    "id": ["a,1", "b", "c", "d"], "size": [1.0, 2.0, 1.1, 2.1], "colour": ["red", "blue", "red", "blue"],
+    "truth": ["a", "a", None, "b"],
+})  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet", "arrow", "jsonl", "-"])
+@pytest.mark.parametrize("out", ["-", "csv", "parquet"])
+def test_labels_are_scored_and_columns_carried_along(
+    run: Run, tmp_path: Path, kind: str, out: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model, path = coloured(tmp_path, thalweg.NaiveBayes()), tmp_path / f"asked.{kind.strip('-') or 'csv'}"
+    if kind in ("csv", "-"):
+        arrow_csv.write_csv(LABELLED, path)
+    elif kind == "parquet":
+        pq.write_table(LABELLED, path)
+    elif kind == "jsonl":
+        path.write_text("".join(json.dumps(r) + "\n" for r in LABELLED.to_pylist()), "utf-8")
+    else:
+        with pa.ipc.new_file(str(path), LABELLED.schema) as file:
+            file.write_table(LABELLED)
+    where: object = path
+    if kind == "-":
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(path.read_bytes())))
+        where = "-"
+    words = [] if out == "-" else ["--out", tmp_path / f"said.{out}"]
+    code, said, err = run("predict", model, where, "--target", "truth", "--keep", "id,size", *words)
+    assert code == 0
+    score = err if out == "-" else said
+    assert "66.7 %" in score  # two of the three that have a label
+    if out == "parquet":
+        assert pq.read_table(tmp_path / "said.parquet")["id"].to_pylist() == ["a,1", "b", "c", "d"]
+        assert pq.read_table(tmp_path / "said.parquet")["prediction"].to_pylist() == ["a", "b", "a", "b"]
+    else:
+        text = said if out == "-" else (tmp_path / "said.csv").read_text("utf-8")
+        number = "2" if kind in ("csv", "-") else "2.0"
+        assert text.splitlines()[:3] == ["id,size,prediction", f'"a,1",{number.replace("2", "1")},a', f"b,{number},b"]
+    quiet = run("predict", model, path, "--target", "truth", "--quiet")
+    assert quiet[2] == ""
+    code, _, err = run("predict", model, path, "--keep", "name")
+    assert (code, err.count("\n")) == (2, 1) or kind == "jsonl"
+
+
+def test_many_words_are_carried_along_block_by_block(run: Run, tmp_path: Path) -> None:
+    model, path = coloured(tmp_path, thalweg.NaiveBayes()), tmp_path / "many.csv"
+    lines = [f"customer {i},{1 + i % 2},{'red' if i % 2 == 0 else 'blue'}" for i in range(30_000)]
+    path.write_text("\n".join(["id,size,colour", *lines]), "utf-8")
+    code, out, _ = run("predict", model, path, "--keep", "id")
+    assert code == 0
+    assert out.splitlines()[1:] == [f"customer {i},{'ab'[i % 2]}" for i in range(30_000)]
+
+
+def test_records_as_json_lines_need_no_label(run: Run, tmp_path: Path) -> None:
+    model, path = coloured(tmp_path, thalweg.NaiveBayes()), tmp_path / "asked.jsonl"
+    path.write_text('{"size": 1, "colour": "red", "more": [1]}\n\nnone\n{"colour": "blue"}\n[2]', "utf-8")
+    code, out, err = run("predict", model, path, "--on-bad-row", "skip")
+    assert (code, out) == (0, "prediction\na\n\nb\n\n")
+    assert [line.split(" of ")[0] for line in err.splitlines()] == ["thalweg: line 3", "thalweg: line 5"]
+    assert run("predict", model, path)[0] == 2
 
 
 def test_index_says_what_the_rules_are_like(run: Run, model: Path, tmp_path: Path) -> None:

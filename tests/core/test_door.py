@@ -200,6 +200,74 @@ def test_bad_weights_get_a_sentence(w: object, error: type[Exception], sentence:
         door.weights(w, 3)
 
 
-def test_rows_that_are_dicts_are_shown_the_way() -> None:
-    with pytest.raises(TypeError, match=r"got {'a': 1}: a dict goes to learn_one, many to a frame"):
-        door.rows([{"a": 1}, {"a": 2}], None, missing=True, learning=True)
+RECORDS = [{"sky": "clear", "degrees": 21.0}, {"sky": "rain"}, {"degrees": 3.0, "sky": "clear", "wind": 2.0}]
+
+
+def test_dicts_are_rows_and_mean_what_they_mean_one_by_one() -> None:
+    rows, schema = through(RECORDS)
+    assert schema.names == ("sky", "degrees", "wind")
+    np.testing.assert_array_equal(rows, [[0.0, 21.0, np.nan], [1.0, np.nan, np.nan], [0.0, 3.0, 2.0]])
+    tree, other = HoeffdingTree(), HoeffdingTree()
+    tree.partial_fit(RECORDS, ["a", "b", "a"])
+    for x, y in zip(RECORDS, ["a", "b", "a"], strict=True):
+        other.learn_one(x, y)
+    np.testing.assert_array_equal(tree.predict_proba(iter(RECORDS)), other.predict_proba(RECORDS))
+    one_by_one = [list(tree.predict_proba_one(x).values()) for x in RECORDS]
+    np.testing.assert_array_equal(tree.predict_proba(tuple(RECORDS)), one_by_one)
+
+
+def test_a_bad_dict_among_rows_gets_a_sentence_and_changes_nothing() -> None:
+    tree = HoeffdingTree().partial_fit(RECORDS, ["a", "b", "a"])
+    before = tree.state()
+    for bad, words in (([*RECORDS, [1, 2]], r"X must hold dicts alone, or none, got \[1, 2\] as record 3"),
+                       ([{"degrees": "warm"}], "must hold a number for feature 'degrees', got 'warm'")):  # fmt: skip
+        with pytest.raises(TypeError, match=words):
+            tree.partial_fit(bad, ["a"] * len(bad))
+    assert all(np.array_equal(before[k], v) for k, v in tree.state().items())
+
+
+@pytest.mark.parametrize("make", [
+    lambda frame: frame.iloc[1], lambda frame: frame.iloc[[1]], lambda frame: pl.from_pandas(frame)[1],
+    lambda frame: pa.Table.from_pandas(frame).slice(1, 1), lambda frame: frame.to_dict("records")[1],
+])  # fmt: skip
+def test_one_record_may_be_a_series_or_a_frame_of_one_row(make) -> None:
+    frame = pd.DataFrame({"plan": ["basic", "plus"] * 30, "calls": range(60)})
+    tree = HoeffdingTree().partial_fit(frame, ["no", "yes"] * 30)
+    other = tree.copy()
+    expected = tree.predict_proba(frame)[1]
+    assert list(tree.predict_proba_one(make(frame)).values()) == expected.tolist()
+    tree.learn_one(make(frame), "yes")
+    other.partial_fit(frame.iloc[[1]], ["yes"])
+    assert all(np.array_equal(v, other.state()[k]) for k, v in tree.state().items())
+
+
+def test_a_series_without_names_is_a_row_and_many_rows_are_no_record() -> None:
+    tree = HoeffdingTree().partial_fit(X, Y)
+    assert tree.predict_one(pd.Series(X[0])) == tree.predict_one(X[0]) == tree.predict_one(pl.Series(X[0]))
+    with pytest.raises(ValueError, match="x must be one record, got a frame of 60 rows"):
+        tree.predict_one(pd.DataFrame(X, columns=["x0", "x1", "x2"]))
+
+
+def test_what_a_learner_does_not_know_is_refused_or_ignored() -> None:
+    frame = pd.DataFrame({"plan": ["basic", "plus"] * 30, "calls": range(60)})
+    tree = HoeffdingTree()
+    with pytest.raises(ValueError, match="extra must be set when the features are known"):
+        tree.extra = "ignore"
+    tree.partial_fit(frame, ["no", "yes"] * 30)
+    record = {"plan": "plus", "calls": 3, "sent": "today"}
+    for call in (lambda: tree.predict_one(record), lambda: tree.learn_one(record, "yes"),
+                 lambda: tree.predict([record]), lambda: tree.predict(pd.DataFrame([record]))):  # fmt: skip
+        with pytest.raises(ValueError, match="'sent'.*learner.extra = 'ignore' leaves"):
+            call()
+    with pytest.raises(ValueError, match="extra must be one of 'refuse', 'ignore', got 'yes'"):
+        tree.extra = "yes"
+    tree.extra = "ignore"
+    answer = tree.predict_one({"plan": "plus", "calls": 3})
+    assert tree.predict_one(record) == answer == tree.predict([record])[0] == tree.predict(pd.DataFrame([record]))[0]
+    assert tree.learn_one(record, "yes").schema.names == ("plan", "calls")
+    again = HoeffdingTree()
+    again.restore(tree.state())
+    assert again.extra == "ignore"
+    assert again.predict_one(record) == tree.predict_one(record)
+    with pytest.raises(ValueError, match="lacks"):
+        tree.predict(pd.DataFrame([{"plan": "plus", "sent": "today"}]))

@@ -69,7 +69,7 @@ def test_against_a_plain_count(binary):
     tree = HoeffdingTree(binary_splits=binary).declare(stream.schema).partial_fit(chunk.X, chunk.y)
     view = tree._view()
     assert tree.n_leaves > 4
-    assert split_gains(view.nodes, view.tally, view.root, 9) == pytest.approx(plainly(view, 9))
+    assert split_gains(view.nodes, view.tally, np.array([view.root]), 9) == pytest.approx(plainly(view, 9))
 
 
 def test_a_run_keeps_them_and_neither_chunks_nor_a_pause_matter(tmp_path):

@@ -7,7 +7,9 @@ import numpy as np
 import pytest
 from sklearn import metrics as sk
 
+from thalweg.evaluate.counts import gather_scores
 from thalweg.evaluate.metrics import METRICS, Metrics
+from thalweg.evaluate.metrics_jit import is_drawn
 
 OVERALL = ("auc_all", "pr_auc", "recall_at_budget", "brier", "calibration_error")
 GOLDEN_Y = [0, 0, 1, 1, 0]
@@ -103,7 +105,7 @@ class Twin:
         """Brute force over all pairs of rows."""
         y, proba, w = zip(*self.rows[-window:], strict=True)
         k = max(max(y) + 1, max(len(p) for p in proba))
-        scores = np.array([np.pad(p / p.sum() if p.sum() > 0 else p, (0, k - len(p))) for p in proba])
+        scores = np.array([np.pad(p, (0, k - len(p))) for p in proba])
         present = sorted(set(y))
         pairs = [
             (self._above(y, w, scores, i, j) + self._above(y, w, scores, j, i)) / 2
@@ -184,7 +186,7 @@ def test_auc_of_random_scores_is_a_half_however_many_classes():
     for classes in (2, 5, 12):
         metrics = Metrics(window=5000)
         metrics.update(rng.integers(0, classes, 5000), rng.dirichlet(np.ones(classes), 5000))
-        assert metrics.auc() == pytest.approx(0.5, abs=0.02)
+        assert metrics.auc() == pytest.approx(0.5, abs=0.03)
 
 
 def test_auc_needs_two_classes_in_the_window():
@@ -232,6 +234,34 @@ def test_scores_of_all_rows_against_scikit_learn(classes, scale, weighted):
     assert values["calibration_error"] == pytest.approx(sum(gaps) / w.sum())
 
 
+@pytest.mark.parametrize("classes", [5, 11, 40])
+def test_with_many_classes_a_sample_is_close_to_all_rows(classes):
+    """The errors are below what ``counts`` states, two standard errors of each."""
+    n = 20_000
+    y, proba, w = scored(n, classes, 7, scale=1.5)
+    order = np.random.default_rng(1).permutation(classes)  # the rare classes are not the last
+    y, proba = np.argsort(order)[y], proba[:, order]
+    metrics = Metrics(window=1000)
+    metrics.update(y, proba, w)
+    occurring, weights = np.unique(y, return_counts=True)
+    aucs = [sk.roc_auc_score(y == c, proba[:, c]) for c in occurring]
+    values = metrics.cumulative(OVERALL)
+    assert values["auc_all"] == pytest.approx(np.mean(aucs), abs=2 * 0.5 * math.sqrt(classes / (2 * n)))
+    rare = occurring[weights.argmin()]
+    assert values["pr_auc"] == pytest.approx(sk.average_precision_score(y == rare, proba[:, rare]), abs=0.02)
+    squares = ((proba - np.eye(classes)[y]) ** 2).sum(axis=1)
+    assert values["brier"] == pytest.approx(squares.mean() / 2)
+    want = Twin(y, proba, w).auc(1000)
+    assert metrics.auc() == pytest.approx(want, abs=2 * math.sqrt(want * (1 - want) / 2048))
+
+
+def test_what_is_drawn_does_not_follow_a_stream_that_repeats_itself():
+    for period in (2, 4, 5, 8, 16, 21):
+        drawn = np.array([is_drawn(row, 2) for row in range(16_000)])
+        shares = [drawn[start::period].mean() for start in range(period)]
+        assert shares == pytest.approx([0.25] * period, abs=0.02)
+
+
 def test_scores_in_different_bins_are_ranked_exactly():
     p = np.array([0.0, 2.0**-70, 1e-15, 0.01, 0.02, 0.3, 0.5, 0.6, 0.99, 1 - 1e-9, 1.0])
     y = np.array([0, 0, 1, 0, 1, 0, 0, 1, 0, 1, 1])
@@ -266,13 +296,33 @@ def test_a_state_from_before_there_were_scores_goes_on_without_them():
     metrics, later = Metrics(), Metrics()
     metrics.update(y, proba, w)
     state = metrics.state()
-    del state["ranks"], state["sure"]
+    del state["ranks"], state["drawn"], state["sure"], state["mistakes"]
     later.restore(state)
     for part in (metrics, later):
         part.update(y, proba, w)
     assert all(math.isnan(v) for v in later.cumulative(OVERALL).values())
     counted = [name for name in METRICS if METRICS[name].looks_at == "counts"]
     assert later.cumulative(counted) == metrics.cumulative(counted)
+
+
+def test_a_state_that_counted_all_scores_goes_on():
+    """Earlier versions had no sample, left out scores of 0, and kept the logarithm of each row."""
+    y, proba, w = random_rows(400, 3, 2, weighted=False)
+    metrics, later = Metrics(window=50), Metrics(window=50)
+    metrics.update(y[:200], proba[:200], w[:200])
+    state = metrics.state()
+    scores = gather_scores(state["ranks"], state["drawn"], state["sure"], state["counts"])
+    state["ranks"] = scores.ranks.copy()
+    state["ranks"][:, :, 0] = 0.0
+    state["ring"][:, 3] = -np.log(np.maximum(state["ring"][:, 3], 1e-15))
+    state["sums"] = np.array([*state["sums"][:4]])
+    state["sums"][1] -= math.log(metrics.state()["sums"][4])
+    del state["drawn"]
+    later.restore(state)
+    for part in (metrics, later):
+        part.update(y[200:], proba[200:], w[200:])
+    assert later.cumulative() == pytest.approx(metrics.cumulative())
+    assert later.windowed() == pytest.approx(metrics.windowed())
 
 
 def test_simple_rules_and_supports():
@@ -320,9 +370,10 @@ def test_kappas_where_the_rule_makes_no_error():
     assert math.isnan(metrics.windowed()["kappa_t"])
 
 
+@pytest.mark.parametrize("classes", [2, 4, 13])
 @pytest.mark.parametrize("chunk", [1, 7, 300])
-def test_chunks_and_state_do_not_matter(chunk):
-    y, proba, w = random_rows(300, 4, 3, weighted=True)
+def test_chunks_and_state_do_not_matter(chunk, classes):
+    y, proba, w = random_rows(300, classes, 3, weighted=True)
     whole = Metrics(window=50)
     whole.update(y, proba, w)
     parts = Metrics(window=50)

@@ -398,7 +398,7 @@ class Narrow(Wrong):
         (Wrong, TinyStream, {}, ValueError, "probabilities .* row 0"),
         (Narrow, TinyStream, {}, ValueError, "one row of 2 probabilities"),
         (object, TinyStream, {}, TypeError, "learner must be a Classifier"),
-        (Moving, lambda X, _y: X, {}, TypeError, "stream must be a Stream"),
+        (Moving, lambda X, _y: X, {}, TypeError, "stream must be a stream"),
     ],
 )
 def test_bad_arguments_get_a_sentence(learner, stream, options, error, words):

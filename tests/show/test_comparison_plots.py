@@ -29,7 +29,7 @@ def test_rank_diagram_joins_the_groups_of_the_paper(ranking):
     texts = [t.get_text() for t in picture.figure.axes[0].texts]
     assert {"SDF(0.7)  1.55", "SDF  1.80", "5.85  ODL", "critical difference 2.01"} <= set(texts)
     assert len(thick(picture)) == 2
-    assert "Not told apart (nemenyi): SDF(0.7), SDF; ARF, SRP, LB, OSB, ODL." in picture.alt
+    assert "Not significantly different (nemenyi): SDF(0.7), SDF; ARF, SRP, LB, OSB, ODL." in picture.alt
     assert picture.alt == describe_ranks(ranking)
 
 
@@ -82,7 +82,7 @@ def test_a_control_has_a_bar_of_its_own():
         assert len(hollow) == 3  # SRP, LB, OSB
         assert all(low < line.get_xdata()[0] < high for line in hollow)
         assert "critical difference 1.80 to ARF" in {t.get_text() for t in picture.figure.axes[0].texts}
-    assert "Not told apart (nemenyi)" in rank_diagram(ranking, procedure="nemenyi").alt
+    assert "Not significantly different (nemenyi)" in rank_diagram(ranking, procedure="nemenyi").alt
 
 
 def test_costs_mark_each_learner_and_join_those_that_nobody_beats():

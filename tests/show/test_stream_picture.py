@@ -253,7 +253,7 @@ def test_plain_numbers(summary):
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"stream": SEA}, "stream must be a Stream"),
+        ({"stream": SEA}, "stream must be a stream, the name of one"),
         ({"rows": 0}, "rows must lie in"),
         ({"rows": 1.5}, "rows must be a whole number"),
         ({"features": ["x9"]}, r"features must be among those of the stream \(x0, x1, x2\), got 'x9'"),

@@ -150,7 +150,7 @@ def test_an_angle_stands_for_a_width(alpha: float, width: int) -> None:
     by_width = DriftStream(concept(0), concept(1), 3000, width, seed=5)
     assert by_angle.widths == by_width.widths == (width,)
     assert np.array_equal(by_angle.take(6000).y, by_width.take(6000).y)
-    again = DriftStream(**by_angle.get_params(deep=False))
+    again = DriftStream(**by_angle.get_params())
     assert again.widths == (width,)
     assert f"alpha={alpha}" in repr(by_angle)
 

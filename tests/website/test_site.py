@@ -1,13 +1,10 @@
 """The documentation: a page for each learner, nothing undescribed, and a site that builds without a warning."""
 
 import importlib
-import importlib.util
 import inspect
-import os
 import re
 import shutil
 import subprocess
-import sys
 from dataclasses import is_dataclass
 from pathlib import Path
 
@@ -98,19 +95,6 @@ def test_the_stated_default_of_a_choice_is_shown() -> None:
     described = importlib.import_module("runtime_docstrings").described
     doc = 'Do it.\n\nParameters\n----------\nleaf : {"majority", "adaptive"}, default "adaptive"\n    How.'
     assert 'leaf : one of "majority", "adaptive", default "adaptive"' in described(doc)
-
-
-@pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    if importlib.util.find_spec("material") is None:
-        pytest.skip("mkdocs-material is not installed: pip install '.[docs]'")
-    folder = tmp_path_factory.mktemp("site")
-    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(folder)]
-    source = os.pathsep.join([str(ROOT / "src"), *filter(None, [os.environ.get("PYTHONPATH")])])
-    environment = {**os.environ, "PYTHONPATH": source, "NO_MKDOCS_2_WARNING": "1"}
-    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
-    return folder
 
 
 def test_the_site_has_all_pages(site: Path) -> None:

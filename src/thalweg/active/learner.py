@@ -14,7 +14,7 @@ from thalweg.core import door, params
 from thalweg.core.classifier import Classifier, Floats, Ints, Task
 from thalweg.core.door import Rows, take_rows
 from thalweg.core.in_use import changes, looks
-from thalweg.core.inside import Inner, PassesOnDrifts, check_inner, take_after
+from thalweg.core.inside import Inner, SeenThrough, check_inner, take_after
 from thalweg.core.labels import sequence
 from thalweg.core.params import shown
 from thalweg.core.protocols import State
@@ -26,7 +26,7 @@ _UNDECIDED, _EARLIER = 16, 8  # what becomes of a row, beside the reasons why it
 
 
 @final
-class ActiveLearner(PassesOnDrifts, Classifier):
+class ActiveLearner(SeenThrough, Classifier):
     """Any learner, and a strategy that decides which labels it learns from.
 
     **In an evaluation**: every verb that takes labels offers them. ``test_then_train``, ``partial_fit`` and
@@ -286,28 +286,8 @@ class ActiveLearner(PassesOnDrifts, Classifier):
         """Labels asked for so far, in evaluations and live."""
         return self._policy.asked if self._started else 0
 
-    @property
-    def drifts(self) -> list[int]:
-        """What the learner tells about drifts it found."""
-        return list(getattr(self._inner.learner, "drifts", ())) if self._started else []
-
     def _telling(self) -> Classifier:
-        return self._inner.learner if self._started else self.learner
-
-    @looks
-    def importances(self) -> dict[str, float]:
-        """How much each feature matters to the learner, greatest first, where it knows."""
-        learner: Any = self._inner.lend(self._labels) if self._started else self.learner
-        found: dict[str, float] = learner.importances()
-        return found
-
-    @property
-    @looks
-    def feature_importances_(self) -> Floats:
-        """How much each feature matters to the learner, in the order of the columns, where it knows."""
-        learner: Any = self._inner.lend(self._labels) if self._started else self.learner
-        shares: Floats = learner.feature_importances_
-        return shares
+        return self._inner.lend(self._labels) if self._started else self.learner
 
     # -- a learner like any other -------------------------------------------------------------------------------------
 

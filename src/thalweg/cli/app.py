@@ -3,16 +3,18 @@
 import io
 import signal
 import sys
+import warnings
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperCommand
+from typer.core import TyperCommand, TyperGroup
 
 from thalweg import __version__
 from thalweg.cli.options import expanded
 from thalweg.cli.shared import fail, stop
 from thalweg.core.interrupts import terminate
 from thalweg.registry import COMMANDS
+from thalweg.streams.looking import ColumnWarning
 
 # What typer raises for a wrong command line; its home differs between versions of typer.
 _USAGE: Any = next(c for c in typer.BadParameter.__mro__ if c.__name__ == "ClickException")
@@ -26,14 +28,37 @@ OLD = {
 """Options that had another name, by command; they still work, and a line says what to type."""
 
 
+_VALUES = {"path": "FILE", "int": "NUMBER", "float": "NUMBER"}
+
+
+def _with_named_values(options: list[Any]) -> list[Any]:
+    """Say in the help what an option takes: nothing if it is a flag, else a word in capital letters."""
+    for option in options:
+        if option.param_type_name == "argument":
+            option.metavar = option.metavar or option.name.upper()
+        elif getattr(option, "is_flag", False):
+            option.metavar = ""
+        elif option.metavar is None:
+            described = getattr(option, "type_descriptor", None)  # what newer versions of typer have for the type
+            kind = repr(option.type if described is None else described.annotation).lower()
+            option.metavar = next((word for part, word in _VALUES.items() if part in kind), "TEXT")
+    return options
+
+
+class Group(TyperGroup):
+    """All commands."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Give the arguments and options, with names for their values."""
+        return _with_named_values(super().get_params(ctx))
+
+
 class Command(TyperCommand):
     """A command whose option with a metavar like ``STREAM...`` takes all words up to the next option."""
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        for option in self.params:
-            if getattr(option, "is_flag", False):
-                option.metavar = ""  # it takes no value, and help must not look as if it did
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Give the arguments and options, with names for their values."""
+        return _with_named_values(super().get_params(ctx))
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Write ``--on A B`` as ``--on A --on B``, and options that had another name by their present one."""
@@ -76,6 +101,7 @@ def make_app() -> typer.Typer:
     """Put the registered commands together."""
     app = typer.Typer(
         name="thalweg",
+        cls=Group,
         help="Classify data streams that change while they are being learned.",
         no_args_is_help=False,
         add_completion=True,
@@ -92,6 +118,14 @@ def make_app() -> typer.Typer:
     return app
 
 
+def show_warning(
+    message: Warning | str, category: Any, filename: str, lineno: int, file: Any = None, line: str | None = None
+) -> None:
+    """Show a warning as one line, in the words of the command line."""
+    remark = message.remark if isinstance(message, ColumnWarning) else None
+    print(f"thalweg: {' '.join(str(remark or message).split())}", file=sys.stderr)
+
+
 def _usage(context: Any) -> str:
     """Say how a command is used, for a sentence about one that was used wrongly."""
     if context is None:
@@ -105,8 +139,10 @@ def main() -> None:
     if isinstance(sys.stdout, io.TextIOWrapper):  # what this terminal cannot show must not end a long run
         sys.stdout.reconfigure(errors="replace")
     signal.signal(signal.SIGTERM, terminate)
+    warnings.simplefilter("always", ColumnWarning)
+    warnings.showwarning = show_warning
     try:
-        code = make_app()(standalone_mode=False)
+        code = make_app()(prog_name="thalweg", standalone_mode=False)
     except _USAGE as error:
         fail(f"{error.format_message().rstrip('.')}{_usage(getattr(error, 'ctx', None))}")
     except (KeyboardInterrupt, typer.Abort) as error:

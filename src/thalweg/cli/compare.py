@@ -46,6 +46,7 @@ def compare(
     from thalweg.comparison.live import Live
     from thalweg.comparison.outcome import NO_RANKING
 
+    shared.hush(quiet)
     named, streams = _named(learners), _streams(on)
     try:
         with Live(Console(stderr=True, quiet=quiet), named, streams) as live:

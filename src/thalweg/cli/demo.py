@@ -1,6 +1,10 @@
 """The command ``thalweg demo``: a stream whose concept changes three times, and learners side by side."""
 
-from collections.abc import Callable
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -23,6 +27,8 @@ LEARNERS = {
     "sdf": "sdf(size=5)",
     "sdf, 70 % of labels": "sdf(size=5)@0.7",
 }
+MEANWHILE = "arf", "sdf"
+"""Learners whose code another process compiles while the first of them run."""
 FUNCTIONS = (3, 4, 1, 7)
 """Of the AGRAWAL stream, one after the other."""
 
@@ -36,11 +42,31 @@ def demo(
     from thalweg.show.tables import side_by_side
 
     shared.check_paths(out / "thalweg-demo.html", plot=out / "thalweg-demo.png")
-    with shared.progress() as watch:
+    with shared.progress() as watch, compiling_meanwhile():
         results = run_demo(limit, seed, watch)
     shared.show_on_terminal(side_by_side(results, metrics=("accuracy", "kappa", "auc")))
     for path in write_demo(results, out, f"thalweg demo --limit {limit} --seed {seed}"):
         print(f"written: {path}")
+
+
+@contextmanager
+def compiling_meanwhile() -> Iterator[None]:
+    """Let another process compile what the forests need, where that is to be done and there is a core for it.
+
+    Whichever process comes first to a routine compiles it, and the other one waits for it.
+    """
+    from thalweg.jit.compile import has_code
+
+    forests = Path(__file__).parent.parent / "learners" / "forests" / "forest_jit.py"
+    if (os.cpu_count() or 1) < 2 or has_code(forests):
+        yield
+        return
+    command = [sys.executable, "-m", "thalweg", "warmup", *MEANWHILE]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as helper:
+        try:
+            yield
+        finally:
+            helper.terminate()
 
 
 def drifting_stream(rows: int, seed: int) -> "DriftStream":

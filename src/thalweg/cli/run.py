@@ -25,7 +25,7 @@ def run(
     ],
     stream: shared.StreamName,
     more: Annotated[
-        list[str] | None, typer.Argument(help="Parameters of the learner, as after --set.", metavar="[NAME=VALUE]...")
+        list[str] | None, typer.Argument(help="Parameters of the learner, as after --set.", metavar="NAME=VALUE")
     ] = None,
     limit: shared.Limit = None,
     seed: Annotated[int | None, typer.Option(help="Seed of the learner and of a generated stream.", min=0)] = None,
@@ -88,6 +88,7 @@ def run(
     from thalweg.keeping.snapshot import save as save_model
     from thalweg.show.figure import figure_class
 
+    shared.hush(quiet)
     chosen = _settings([*(settings or []), *(more or [])])
     learner = " | ".join([*(prep or []), learner])
     model = for_rare_class(

@@ -4,6 +4,7 @@ import io
 import os
 import shlex
 import sys
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -39,6 +40,14 @@ def fail(message: str, code: int = 2) -> NoReturn:
     """End with one line on standard error."""
     print(f"thalweg: {' '.join(message.split())}", file=sys.stderr)
     sys.exit(code)
+
+
+def hush(quiet: bool) -> None:
+    """Give no advice where none is wanted."""
+    if quiet:
+        from thalweg.streams.looking import ColumnWarning
+
+        warnings.simplefilter("ignore", ColumnWarning)
 
 
 def stop(why: BaseException, *more: str) -> NoReturn:

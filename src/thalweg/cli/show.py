@@ -36,5 +36,7 @@ def show(
     if plot is None:
         shared.show_on_terminal(summary)
         return
+    for remark in () if quiet else summary.remarks:
+        print(f"thalweg: {remark}", file=sys.stderr)
     summary.plot(plot)
     print(f"written: {plot}")

@@ -21,6 +21,7 @@ from thalweg.registry.typed import (
     open_stream,
     split_budget,
 )
+from thalweg.streams.looking import told
 
 REPORTS = 100
 """So many points has the curve of a run whose length is known."""
@@ -72,6 +73,7 @@ class Cell:
             if how and learner.schema is not None:
                 how |= {"schema": learner.schema, "extra": "ignore"}
             stream = open_stream(self.stream, seed=self.seed, **how)
+        told(stream)  # who asked for the comparison knows
         limit = ENDLESS if self.limit is None and is_endless(stream) else self.limit
         rows = [n for n in (limit, getattr(stream, "rows", None)) if isinstance(n, int)]
         every = max(1, min(rows) // REPORTS) if rows else WINDOW

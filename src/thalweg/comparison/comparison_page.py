@@ -1,4 +1,4 @@
-"""A comparison as one self-contained HTML page: pictures, tests, tables, and how to have it again."""
+"""A comparison as one self-contained HTML page: pictures, tests, tables, and how to reproduce it."""
 
 import html
 import math
@@ -78,7 +78,7 @@ def _summary(found: Comparison, ranking: Ranking | None) -> str:
     elif ranking.control is not None:
         first += f". Compared with {ranking.words_about_control()}"
     elif others:
-        first += f"; the tests do not tell it from {_listed(others)}"
+        first += f"; not significantly different from {_listed(others)}"
     else:
         first += ", significantly better than all others"
     return f"{first}. {runs}. {every}"
@@ -125,8 +125,8 @@ def _reading(ranking: Ranking) -> str:
     if not ranking.differ:
         return "The tests find no significant difference."
     if ranking.control is None:
-        return "Bars join learners that Nemenyi's test does not tell apart."
-    return f"Hollow dots, within the bar: the test of Bonferroni and Dunn does not tell them from {ranking.control}."
+        return "Bars join learners that are not significantly different (Nemenyi's test)."
+    return f"Hollow dots, within the bar: not significantly different from {ranking.control} (Bonferroni–Dunn)."
 
 
 def _tests(ranking: Ranking) -> Table:

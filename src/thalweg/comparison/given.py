@@ -15,6 +15,10 @@ from thalweg.core.readings import NONE, Readings
 from thalweg.learners.adapted.any_model import as_learner, is_foreign
 from thalweg.registry import LEARNERS, check_importable, known_name, parameters
 from thalweg.registry.typed import is_file, is_own, is_saved, make_learner, open_stream, split_budget
+from thalweg.streams.any_data import as_stream, is_table
+from thalweg.streams.looking import warn_about
+
+_OF_FRAMES = ("target", "drop", "nominal", "time", "label_time")
 
 Makers = dict[str, Callable[[int], Any]]
 """What makes an object for a run with a seed, by the name it goes under."""
@@ -71,12 +75,12 @@ def named_streams(given: Any, options: Mapping[str, Any]) -> tuple[dict[str, str
     specs: dict[str, str] = {}
     for name, thing in named.items():
         if not isinstance(thing, str):
-            specs[name], makers[name] = name, stream_maker(thing)
+            specs[name], makers[name] = name, stream_maker(thing, options)
             continue
         if thing[:1] == "-":
             raise ValueError(f"on must name streams that can be read again and again, got {thing!r}")
         if not _is_data(thing):
-            open_stream(thing, **options if is_file(thing) else {})
+            warn_about(open_stream(thing, **options if is_file(thing) else {}), stacklevel=4)
         if not is_file(thing) and not is_own(thing):
             check_importable("stream", parse(thing)[0])
         specs[name] = thing
@@ -130,7 +134,7 @@ def _named(
 
 
 def _is_thing(given: Any) -> bool:
-    return isinstance(given, Classifier) or callable(getattr(given, "read", None))
+    return isinstance(given, Classifier) or callable(getattr(given, "read", None)) or is_table(given)
 
 
 def _learner_name(thing: Any) -> str:
@@ -184,15 +188,22 @@ def learner_maker(thing: Any) -> Callable[[int], Any]:
     )
 
 
-def stream_maker(thing: Any) -> Callable[[int], Any]:
-    """Give what makes a stream for each run: a function is called, a stream is copied where it is."""
+def stream_maker(thing: Any, options: Mapping[str, Any]) -> Callable[[int], Any]:
+    """Give what makes a stream for each run: a function is called, a stream is copied where it is.
+
+    A frame, or whatever else holds records, becomes a stream, read as the options say.
+    """
     if (callable(thing) and not callable(getattr(thing, "read", None))) or isinstance(thing, type):
         return _caller(thing)
     if not isinstance(thing, Stream):
-        raise TypeError(
-            "on must hold texts such as 'sea' or 'flights.csv', streams, or functions that make one, "
-            f"got {params.shown(thing)}"
-        )
+        if not is_table(thing) and not isinstance(thing, (list, tuple)):
+            raise TypeError(
+                "on must hold texts such as 'sea' or 'flights.csv', streams, frames, lists of records, pairs (X, y), "
+                f"or functions that make a stream, got {params.shown(thing)}"
+            )
+        given = {name: value for name, value in options.items() if name in _OF_FRAMES and value is not None}
+        thing = as_stream(thing, name="on", **given)
+        warn_about(thing, stacklevel=5)
     state = thing.state()
 
     def again(seed: int) -> Any:

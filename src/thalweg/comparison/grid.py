@@ -49,7 +49,8 @@ def compare(
         a saved model; or learners, classifiers of scikit-learn or river (slow), functions that make one; or a dict from
         names to any of these.
     on : Sequence[Any] | Mapping[str, Any]
-        Streams by name, or files; or streams, and functions that make one; or a dict from the names to show to these.
+        Streams by name, or files; or streams, frames, lists of records (dicts), pairs (X, y), and functions that make a
+        stream; or a dict from the names to show to these.
         What is neither text nor a new learner of this library is run in this process, whatever ``jobs`` says, and not
         kept in ``folder``.
     seeds : int | Sequence[int]
@@ -62,7 +63,7 @@ def compare(
         Where finished runs are kept, written one by one: the same call again, after a crash or Ctrl-C, runs only what
         is missing. None: keep nothing.
     target : str | None
-        The column to predict, where a stream is a file.
+        The column to predict, where a stream is a file, a frame or records.
     delay : int | Literal["time"]
         When a row is learned, see ``prequential``.
     window : int | None

@@ -165,12 +165,18 @@ class Ranking(Tabled):
     def words_about_control(self) -> str:
         """Say which learners are better or worse than the control."""
         mine = self.ranks[self.reference]
-        sorts: dict[str, list[str]] = {"better": [], "worse": [], "not told from it": []}
+        sorts: dict[str, list[str]] = {"better": [], "worse": [], "not significantly different": []}
         p = self.against_control()
         for i in self.order:
             name = self.learners[i]
             if name != self.control:
-                sort = "not told from it" if p[name] >= self.alpha else "better" if self.ranks[i] < mine else "worse"
+                sort = (
+                    "not significantly different"
+                    if p[name] >= self.alpha
+                    else "better"
+                    if self.ranks[i] < mine
+                    else "worse"
+                )
                 sorts[sort].append(name)
         told = (
             f"{', '.join(names)} {'is' if len(names) == 1 else 'are'} {sort}" for sort, names in sorts.items() if names

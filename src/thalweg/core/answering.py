@@ -53,7 +53,8 @@ class Answering(ABC):
     def predict_one(self, x: Any) -> Any:
         """Give the most probable label of one record; None before any label is known. Changes nothing."""
         codes, labels = self._winner(x, True)
-        return labels.values[int(codes[0])] if labels.values else None
+        values = labels.values
+        return values[codes[0]] if values else None
 
     @property
     def classes_(self) -> NDArray[Any]:

@@ -13,6 +13,7 @@ from collections.abc import Hashable, Mapping
 from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
+from msgspec import structs
 from numpy.typing import NDArray
 
 from thalweg.core import door
@@ -150,7 +151,7 @@ class Classifier(Parametrised, Answering, Estimator):
         Parameters
         ----------
         X : object
-            Rows (array, pandas or polars frame, Arrow table; a SciPy sparse matrix where ``sparse``).
+            Rows (array, pandas or polars frame, Arrow table, list of dicts; a SciPy sparse matrix where ``sparse``).
         y : object
             Their labels, of any one hashable type.
         classes : object
@@ -260,6 +261,30 @@ class Classifier(Parametrised, Answering, Estimator):
             raise ValueError("schema must be declared before the first row is learned")
         self._labels, self._schema = Labels(schema.classes), schema
         return self
+
+    @property
+    def extra(self) -> Literal["refuse", "ignore"]:
+        """What becomes of a field or column that is no feature of the learner: a sentence, or nothing.
+
+        A learner that began with dicts, and was declared nothing, learns a new field as a new feature.
+
+        Examples
+        --------
+        >>> from thalweg import HoeffdingTree
+        >>> import pandas as pd
+        >>> tree = HoeffdingTree().partial_fit(pd.DataFrame({"size": [1, 2]}), ["no", "yes"])
+        >>> tree.extra = "ignore"
+        >>> tree.predict_one({"size": 2, "sent": "today"})
+        'yes'
+        """
+        return "refuse" if self._schema is None else self._schema.extra
+
+    @extra.setter
+    @changes
+    def extra(self, extra: Literal["refuse", "ignore"]) -> None:
+        if self._schema is None:
+            raise ValueError("extra must be set when the features are known: after the first row, or after declare")
+        self._schema = structs.replace(self._schema, extra=extra)
 
     def grow(self, schema: Schema) -> Self:
         """Take over a schema that has more features or more values of open nominal features than the present one."""

@@ -367,8 +367,9 @@ class Parametrised:
         return {p.name: p.default for p in found if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)}
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Give the parameters by name; deep: also those of parameters that have some, as ``learner__delta``."""
+        """Give the parameters by name; deep: also those inside others, as ``learner__delta``, where they can be set."""
         own = {name: self._param(name) for name in self._defaults()}
+        deep = deep and hasattr(self, "set_params")
         inside = [(name, value) for name, value in own.items() if deep and isinstance(value, Parametrised)]
         return own | {f"{name}__{key}": v for name, value in inside for key, v in value.get_params().items()}
 

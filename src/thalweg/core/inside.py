@@ -12,6 +12,7 @@ from typing import Any, Generic, Self, TypeVar
 
 from thalweg.core.classifier import Classifier, Floats, Ints
 from thalweg.core.door import Rows
+from thalweg.core.in_use import InUse, looks
 from thalweg.core.labels import Labels
 from thalweg.core.params import shown
 from thalweg.core.protocols import State
@@ -143,6 +144,33 @@ class PassesOnDrifts(ABC):
     def replacements(self) -> list[tuple[int, int]]:
         """When members were replaced: (rows learned by then, member), in order; the latest of each member."""
         return list(getattr(self._telling(), "replacements", ()))
+
+
+class SeenThrough(PassesOnDrifts):
+    """A learner around another one that sees the same features: what the other one tells, it tells."""
+
+    __slots__ = ()
+    _use: InUse
+
+    @property
+    def drifts(self) -> list[int]:
+        """What the learner inside tells about drifts it found."""
+        return list(getattr(self._telling(), "drifts", ()))
+
+    @looks
+    def importances(self, X: Any = None, y: Any = None, *, repeats: int = 3, seed: int = 1) -> dict[str, float]:
+        """How much each feature matters to the learner inside, greatest first, where it knows."""
+        learner: Any = self._telling()
+        found: dict[str, float] = learner.importances(X, y, repeats=repeats, seed=seed)
+        return found
+
+    @property
+    @looks
+    def feature_importances_(self) -> Floats:
+        """How much each feature matters to the learner inside, in the order of the columns, where it knows."""
+        learner: Any = self._telling()
+        shares: Floats = learner.feature_importances_
+        return shares
 
 
 def finds_drifts(learner: Classifier) -> bool:

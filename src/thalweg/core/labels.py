@@ -14,6 +14,7 @@ _NATURAL: dict[type, Any] = {bool: np.bool_, int: np.int64, float: np.float64, s
 _KINDS: dict[str, type] = {"b": bool, "i": int, "u": int, "f": float, "U": str, "S": bytes}
 _PLAIN = {bool, int, str, bytes}
 _FEW = 16
+_MOST_APART = 10_000  # labels that are whole numbers, the least and the greatest of them, to be looked up in a table
 _TAGS: dict[str, type] = {t.__name__: t for t in _NATURAL}
 
 
@@ -28,13 +29,14 @@ class Labels:
     ['up', 'down']
     """
 
-    __slots__ = ("_codes", "closed", "kind", "values")
+    __slots__ = ("_codes", "_table", "closed", "kind", "values")
 
     def __init__(self, declared: Iterable[Hashable] | None = None) -> None:
         self.values: list[Hashable] = []
         self.kind: type | None = None
         self.closed = False
         self._codes: dict[Hashable, int] = {}
+        self._table: tuple[int, NDArray[np.int64]] | None = None
         if declared is not None:
             self.admit(self.read(list(declared), "classes")[1])
             self.closed = True
@@ -72,9 +74,15 @@ class Labels:
 
     def _read_column(self, y: Any) -> NDArray[np.int64] | None:
         """The usual case, fast: an array of a few known labels, compared as a whole with each of them."""
-        if type(y) is not np.ndarray or y.ndim != 1 or not len(y) or not 0 < len(self.values) <= _FEW:
+        if type(y) is not np.ndarray or y.ndim != 1 or not len(y) or not self.values:
             return None
-        if _KINDS.get(y.dtype.kind) is not self.kind or y.dtype.char in "efg":  # a float of another width is rounded
+        if self._table is not None and y.dtype == np.int64:
+            below, table = self._table
+            codes = table.take(y - below, mode="clip")  # both ends of the table are -1
+            return codes if codes.min() >= 0 else None
+        if (
+            len(self.values) > _FEW or _KINDS.get(y.dtype.kind) is not self.kind or y.dtype.char in "efg"
+        ):  # a float of another width is rounded
             return None
         codes = np.full(len(y), -1, dtype=np.int64)
         for code, label in enumerate(self.values):
@@ -96,6 +104,8 @@ class Labels:
             self.kind = type(label)
             self._codes[label] = len(self.values)
             self.values.append(label)
+        if new and self.kind is int:
+            self._table = _tabled(self.values)
 
     def copy(self) -> "Labels":
         """Make another set of the same labels."""
@@ -138,6 +148,16 @@ class Labels:
         labels.admit(read)
         labels.closed = closed
         return labels
+
+
+def _tabled(values: list[Any]) -> tuple[int, NDArray[np.int64]] | None:
+    """Make a table of the codes of whole numbers, and say which number is just below it; None: they lie far apart."""
+    below = min(values) - 1
+    if max(values) - below > _MOST_APART or not -(2**63) <= below < max(values) < 2**63:
+        return None
+    table = np.full(max(values) - below + 2, -1, dtype=np.int64)
+    table[np.array(values) - below] = np.arange(len(values))
+    return below, table
 
 
 def _items(y: Any, name: str) -> tuple[list[Hashable], type]:

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterable, Sequence
 from functools import cached_property, lru_cache
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import msgspec
 import numpy as np
@@ -106,6 +106,8 @@ class Schema(msgspec.Struct, frozen=True, dict=True):
     rank: int | None = None
     """Number of outer products of a tensor that is written as their sum: its features are the weights, then for each
     mode and each product a vector. None: the features are the values of the tensor, the last index running fastest."""
+    extra: Literal["refuse", "ignore"] = "refuse"
+    """What becomes of a field or column that is no feature, where no new ones may appear."""
 
     def __post_init__(self) -> None:
         """Refuse what no record can have."""
@@ -122,6 +124,7 @@ class Schema(msgspec.Struct, frozen=True, dict=True):
             for n in self.shape:
                 params.whole("shape", n, least=1)
         params.flag("open", self.open)
+        params.choice("extra", self.extra, ("refuse", "ignore"))
         self._refuse_tensors()
 
     def _refuse_tensors(self) -> None:

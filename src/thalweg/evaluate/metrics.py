@@ -18,14 +18,18 @@ from thalweg.evaluate.metrics_jit import (
     E_SURE,
     MISTAKE,
     MISTAKES,
+    NOTES,
     OFF,
+    R_OWN,
+    R_PREDICTED,
+    RANKS,
     S_WEIGHT,
     SCORES,
     STEPS,
     SURE,
     Scored,
-    first_bad,
     gather,
+    look,
     update,
 )
 from thalweg.jit.score_bins import BINS
@@ -37,7 +41,7 @@ Ints = NDArray[np.int64]
 _MOST = 10_000_000  # rows in a window
 _MOST_CLASSES = 100_000
 _TABLES = ("confusion", "counts", "sums", "ring", "marks")
-_SCORE_TABLES = ("ranks", "sure", "mistakes")  # what states of earlier versions do not have
+_SCORE_TABLES = ("ranks", "drawn", "sure", "mistakes")  # what states of earlier versions do not have
 
 
 @final
@@ -59,8 +63,8 @@ class Metrics:
     """
 
     __slots__ = (
-        "_confusion", "_counts", "_functions", "_marks", "_mistakes", "_ranks", "_ring", "_sums", "_sure", "compat",
-        "window",
+        "_confusion", "_counts", "_drawn", "_functions", "_marks", "_mistakes", "_ranks", "_ring", "_sums", "_sure",
+        "compat", "window",
     )  # fmt: skip
 
     def __init__(self, *, window: int = 1000, compat: Literal["moa"] | None = None) -> None:
@@ -71,17 +75,18 @@ class Metrics:
             params.choice("compat", compat, ("moa",))
         self.window = int(window)
         self.compat = compat
-        self._functions: dict[str, tuple[Callable[[Any], float], str]] = {}
+        self._functions: dict[tuple[str, ...], list[tuple[Callable[[Any], float], str]]] = {}
         self.reset()
 
     def reset(self) -> None:
         """Forget all rows."""
         self._confusion = np.zeros((0, 1))
         self._counts = np.zeros(0)
-        self._sums = np.zeros(4)
+        self._sums = np.array([0.0, 0.0, 0.0, 0.0, 1.0])
         self._ring = np.zeros((self.window, SCORES))
         self._marks = np.array([0, -1, 0, 0])
-        self._ranks = np.zeros((0, 2, BINS))
+        self._ranks = np.zeros((0, RANKS, BINS))
+        self._drawn = np.zeros(1)
         self._sure = np.zeros((STEPS, SURE))
         self._mistakes = np.zeros((MISTAKES, MISTAKE))
 
@@ -103,21 +108,22 @@ class Metrics:
         w = door.weights(weight, n)
         if n == 0:
             return
-        if codes.min() < 0 or codes.max() >= _MOST_CLASSES:
-            i = int(np.argmax((codes < 0) | (codes >= _MOST_CLASSES)))
-            raise ValueError(
-                f"y must hold class codes from 0 and below {_MOST_CLASSES:,}, got {codes[i]} in row {self.rows + i}"
-            )
-        bad = first_bad(scores)
+        notes = np.empty((n, NOTES))
+        bad, least, most = look(codes, scores, notes)
         if bad >= 0:
             raise ValueError(
                 f"proba must hold probabilities ≥ 0 that sum to 1 within {OFF:g}, or 0 alone for no answer, "
                 f"got {scores[bad].tolist()} in row {self.rows + bad}"
             )
-        self._widen(max(int(codes.max()) + 1, scores.shape[1]))
+        if least < 0 or most >= _MOST_CLASSES:
+            i = int(np.argmax((codes < 0) | (codes >= _MOST_CLASSES)))
+            raise ValueError(
+                f"y must hold class codes from 0 and below {_MOST_CLASSES:,}, got {codes[i]} in row {self.rows + i}"
+            )
+        self._widen(max(most + 1, scores.shape[1]))
         update(
-            self._confusion, self._counts, self._sums, self._ring, self._marks, self._ranks, self._sure,
-            self._mistakes, codes, scores, w, self.compat == "moa",
+            self._confusion, self._counts, self._sums, self._ring, self._marks, self._ranks, self._drawn, self._sure,
+            self._mistakes, codes, scores, notes, w, self.compat == "moa",
         )  # fmt: skip
 
     def _widen(self, classes: int) -> None:
@@ -127,6 +133,7 @@ class Metrics:
             self._counts = np.pad(self._counts, (0, more))
             self._ring = np.pad(self._ring, ((0, 0), (0, more)))
             self._ranks = np.pad(self._ranks, ((0, more), (0, 0), (0, 0)))
+            self._drawn = np.pad(self._drawn, (0, more))
 
     # -- numbers out --------------------------------------------------------------------------------------------------
 
@@ -148,7 +155,7 @@ class Metrics:
     @property
     def baselines(self) -> dict[str, float]:
         """Share that two simple rules would have got right: the majority class so far, and the previous label."""
-        weight, _, no_change, majority = self._sums.tolist()
+        weight, _, no_change, majority, _ = self._sums.tolist()
         shares = (majority / weight, no_change / weight) if weight > 0.0 else (math.nan, math.nan)
         return dict(zip(("majority", "no_change"), shares, strict=True))
 
@@ -192,7 +199,7 @@ class Metrics:
         """Give metrics over the window; names: which; None: all but those, such as ``pr_auc``, that need all rows."""
         if names is None:
             names = (name for name, entry in METRICS.items() if not entry.overall)
-        confusion, sums = np.zeros_like(self._confusion), np.zeros(4)
+        confusion, sums = np.zeros_like(self._confusion), np.zeros(5)
         gather(self._ring, int(self._marks[0]), confusion, sums)
         return self._measure(names, confusion, sums)
 
@@ -204,31 +211,33 @@ class Metrics:
         """Give the scores of all rows; None where not all were counted, because an earlier version scored some."""
         if not math.isclose(self._sure[:, S_WEIGHT].sum(), self._sums[0], rel_tol=1e-9):
             return None
-        return gather_scores(self._ranks, self._sure, self._counts)
+        return gather_scores(self._ranks, self._drawn, self._sure, self._counts)
 
     def _measure(
         self, names: Iterable[str], confusion: Floats, sums: Floats, overall: Callable[[], Scores | None] | None = None
     ) -> dict[str, float]:
+        names = tuple(names)
         if sums[0] <= 0.0:
             return dict.fromkeys(names, math.nan)
-        counts = count(confusion, sums)
-        window = Window(self._ring[: min(int(self._marks[0]), self.window)])
-        seen: dict[str, Any] = {"counts": counts, "window": window}
-        values = {}
-        for name in names:
-            if name not in self._functions:
-                self._functions[name] = METRICS[name].cls, METRICS[name].looks_at
-            metric, looks_at = self._functions[name]
+        if names not in self._functions:
+            self._functions[names] = [(METRICS[name].cls, METRICS[name].looks_at) for name in names]
+        seen: dict[str, Any] = {"counts": count(confusion, sums)}
+        values = []
+        for metric, looks_at in self._functions[names]:
             if looks_at not in seen:
-                seen[looks_at] = None if overall is None else overall()
+                seen[looks_at] = self._window() if looks_at == "window" else overall() if overall else None
+            given = seen[looks_at]
             try:
-                values[name] = math.nan if seen[looks_at] is None else float(metric(seen[looks_at]))
+                values.append(math.nan if given is None else float(metric(given)))
             except ZeroDivisionError:
-                values[name] = math.nan
+                values.append(math.nan)
             except Exception as error:
-                error.add_note(f"in the metric {name!r}")
+                error.add_note(f"in the metric {names[len(values)]!r}")
                 raise
-        return values
+        return dict(zip(names, values, strict=True))
+
+    def _window(self) -> Window:
+        return Window(self._ring[: min(int(self._marks[0]), self.window)])
 
     # -- state --------------------------------------------------------------------------------------------------------
 
@@ -242,11 +251,10 @@ class Metrics:
             raise TypeError(f"state must be what Metrics.state() gave, got {params.shown(state)}")
         try:
             tables = {name: np.array(state[name], order="C") for name in _TABLES}
-            known = tables["counts"].size
-            shapes = _shapes(known)
-            older = not any(name in state for name in shapes)
-            for name, shape in shapes.items():
-                tables[name] = np.zeros(shape) if older else np.array(state[name], order="C")
+            if "drawn" in state:
+                tables |= {name: np.array(state[name], order="C") for name in _SCORE_TABLES}
+            else:
+                tables |= _completed(state, tables)
         except KeyError as error:
             raise ValueError(f"state must be what Metrics.state() gave: it lacks {error}") from None
         if tables["ring"].ndim and len(tables["ring"]) != self.window:
@@ -259,9 +267,29 @@ class Metrics:
             setattr(self, f"_{name}", table)
 
 
-def _shapes(classes: int) -> dict[str, tuple[int, ...]]:
-    """Give the shapes of the tables that states of earlier versions do not have."""
-    return {"ranks": (classes, 2, BINS), "sure": (STEPS, SURE), "mistakes": (MISTAKES, MISTAKE)}
+def _completed(state: Mapping[str, NDArray[Any]], tables: State) -> State:
+    """Give what earlier versions kept otherwise: no scores, or all above 0; logarithms of all rows."""
+    weights, ring, sums = tables["counts"], tables["ring"], tables["sums"]
+    k = weights.size
+    found: State = {
+        "ranks": np.zeros((k, RANKS, BINS)),
+        "drawn": np.zeros(k + 1),
+        "sure": np.zeros((STEPS, SURE)),
+        "mistakes": np.zeros((MISTAKES, MISTAKE)),
+    }
+    for name in ("sure", "mistakes"):
+        found[name] = np.array(state.get(name, found[name]), order="C")
+    if sums.shape == (4,):
+        found["sums"] = np.append(sums, 1.0)
+    if ring.ndim == 2 and ring.shape[1] > 3:
+        found["ring"] = ring
+        ring[:, 3] = np.exp(-ring[:, 3])
+    ranks = state.get("ranks")
+    if ranks is not None and ranks.shape == (k, 2, BINS):
+        for plane, old, all_rows in ((R_PREDICTED, 0, weights.sum() - weights), (R_OWN, 1, weights)):
+            found["ranks"][:, plane] = ranks[:, old]
+            found["ranks"][:, plane, 0] += np.maximum(all_rows - ranks[:, old].sum(axis=1), 0.0)
+    return found
 
 
 def _codes(y: Any) -> Ints:

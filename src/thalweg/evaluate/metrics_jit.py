@@ -3,7 +3,9 @@
 C classes are known so far. A row is written down when it is scored; nothing is ever taken back.
 
 Scores are counted in the B bins of ``jit.score_bins``, which are finer towards 0 and 1; scores in one bin count as
-equal.
+equal. Beyond reading its probabilities, what a row costs does not grow with the classes: its scores for its own class
+and for the predicted one are counted always, those for all other classes only in rows that are drawn, of which there
+are the fewer the more classes there are. With up to 4 classes all rows are drawn.
 """
 
 import math
@@ -13,20 +15,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thalweg.core.declared import EXACT, span, table
-from thalweg.jit.compile import compiled
+from thalweg.jit.compile import hot, inlined
 from thalweg.jit.score_bins import BINS, bin_of
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 LEAST = 1e-15  # the smallest probability the log-loss believes
+SMALL = 1e-280  # a product of probabilities that is smaller becomes a sum of logarithms
 SLACK = -1e-9  # how far below 0 rounding may push a probability
 OFF = 1e-6  # how far from 1 rounding may push a sum of probabilities
 SCORES = 6  # where the scores start in a row of the ring
-T_RIGHT, T_CHANCE, T_F1, T_NAMED, T_RECALLS, T_PRESENT, T_LOG_RECALLS, T_MISSED, T_PRECISIONS = range(9)
-TALLIES = 9  # what is tallied
+T_LOSS, T_RIGHT, T_CHANCE, T_F1, T_NAMED, T_RECALLS, T_PRESENT, T_LOG_RECALLS, T_MISSED, T_PRECISIONS = range(10)
+TALLIES = 10  # what is tallied
 STEPS = 15  # of the highest probability, as in Guo et al. (2017)
 S_WEIGHT, S_SURE, S_RIGHT, S_SQUARES, SURE = range(5)  # columns of sure
+R_PREDICTED, R_OWN, R_DRAWN, RANKS = range(4)  # second index of ranks
+ALL_COUNTED = 4  # with more classes the scores of some rows are counted for all
+BITS = 31
+GOLDEN = 1_327_217_885  # 2³¹ times the golden ratio less 1
+N_SQUARES, N_GUESS, NOTES = range(3)  # columns of notes: the squares of a row, and what it predicts
 MISTAKES = 20  # so many are kept
 E_SURE, E_ROW, E_TRUE, E_GUESS, MISTAKE = range(5)  # columns of mistakes
 
@@ -38,8 +46,9 @@ class Scored(NamedTuple):
     """C × (C + 1): weight by class (row) and prediction: column 0 none, column c + 1 class c."""
     counts: Annotated[Floats, table("C", least=0)]
     """C: weight of each class so far."""
-    sums: Annotated[Floats, table(4, least=0)]
-    """4: weight; weighted log-loss; weight the no-change, the majority rule got right."""
+    sums: Annotated[Floats, table(5, least=0, cells={4: span(SMALL, 1)})]
+    """5: weight; weighted log-loss; weight the no-change, the majority rule got right; product of the probabilities
+    that are not in the log-loss yet."""
     ring: Annotated[
         Floats,
         table(
@@ -50,8 +59,8 @@ class Scored(NamedTuple):
             cells={0: span(0, "C - 1", whole=True), 1: span(-1, "C - 1", whole=True)},
         ),
     ]
-    """window × (6 + C), the last rows: class, prediction (-1 none), weight, log-loss, no-change right?, majority
-    right?, then the score of each class."""
+    """window × (6 + C), the last rows: class, prediction (-1 none), weight, score of the class, no-change right?,
+    majority right?, then the score of each class."""
     marks: Annotated[
         Ints,
         table(
@@ -65,9 +74,12 @@ class Scored(NamedTuple):
         ),
     ]
     """4: rows scored; class of the last one (-1 none); the majority class; rows given."""
-    ranks: Annotated[Floats, table("C", 2, BINS, least=0)]
-    """C × 2 × B: weight by class c, by whether a row is of another class (0) or of c (1), and by the bin of its score
-    for c; rows whose score is 0 are left out."""
+    ranks: Annotated[Floats, table("C", 3, BINS, least=0)]
+    """C × 3 × B: weight by class c and the bin of a row's score for c: of the rows of another class that were predicted
+    to be of c; of the rows of c; and of the other rows that were drawn, where those with a score of 0 are left out."""
+    drawn: Annotated[Floats, table("C + 1", least=0)]
+    """C + 1: what the rows drawn stand for: all of them; for each class those that are, or are predicted to be, of
+    it."""
     sure: Annotated[Floats, table(STEPS, SURE, least=0)]
     """15 × 4: by the highest probability of a row, in 15 equal steps: weight; weighted sum of that probability;
     weight of what was right; weighted sum of Brier's squares."""
@@ -88,25 +100,36 @@ class Scored(NamedTuple):
     used yet), number of the row, class, prediction."""
 
 
-@compiled
-def first_bad(proba: Floats) -> int:
-    """Find the first row that is neither probabilities, which sum to 1, nor all 0, which is no answer; -1: none."""
+@hot
+def look(y: Ints, proba: Floats, notes: Floats) -> tuple[int, int, int]:
+    """Look at rows before anything changes: note what each says, and give the first bad one (-1: none).
+
+    A row is good if it is probabilities, which sum to 1, or all 0, which is no answer. Then the least and the greatest
+    code of a class.
+    """
     n, k = proba.shape
+    least, most = 0, -1
     for i in range(n):
-        total = 0.0
-        largest = 0.0
+        total, top, squares, guess = 0.0, 0.0, 0.0, -1
         for c in range(k):
-            p = proba[i, c]
-            if not (p >= SLACK and p < math.inf):
-                return i
-            total += p
-            largest = max(largest, p)
-        if largest > 0.0 and not abs(total - 1.0) <= OFF:
-            return i
-    return -1
+            given = proba[i, c]
+            if not (given >= SLACK and given < math.inf):
+                return i, 0, 0
+            total += given
+            p = min(max(given, 0.0), 1.0)
+            squares += p * p
+            if p > top:
+                top = p
+                guess = c
+        if guess >= 0 and not abs(total - 1.0) <= OFF:
+            return i, 0, 0
+        notes[i, N_SQUARES] = squares
+        notes[i, N_GUESS] = guess
+        least, most = min(least, y[i]), max(most, y[i])
+    return -1, least, most
 
 
-@compiled
+@inlined
 def note_mistake(mistakes: Floats, top: float, row: int, true: int, guess: int) -> float:
     """Write a mistake in place of the one with the lowest probability, of equals the oldest; give the lowest now."""
     worst = 0
@@ -119,57 +142,95 @@ def note_mistake(mistakes: Floats, top: float, row: int, true: int, guess: int) 
     mistakes[worst, E_ROW] = row
     mistakes[worst, E_TRUE] = true
     mistakes[worst, E_GUESS] = guess
-    return float(mistakes[:, E_SURE].min())
+    return lowest(mistakes)
 
 
-@compiled
+@inlined
+def lowest(mistakes: Floats) -> float:
+    """Give the lowest probability of the mistakes that are kept."""
+    found = mistakes[0, E_SURE]
+    for k in range(1, len(mistakes)):
+        found = min(found, mistakes[k, E_SURE])
+    return float(found)
+
+
+@inlined
+def is_drawn(row: int, shift: int) -> bool:
+    """Say whether a row is one of those, one in 2 to the power of shift, whose scores are all counted.
+
+    The multiples of the golden ratio fall evenly into equal parts, also where a stream repeats itself.
+    """
+    low = (1 << BITS) - 1
+    return ((row & low) * GOLDEN & low) >> (BITS - shift) == 0
+
+
+@hot
 def update(
-    confusion: Floats, counts: Floats, sums: Floats, ring: Floats, marks: Ints, ranks: Floats, sure: Floats,
-    mistakes: Floats, y: Ints, proba: Floats, w: Floats, moa: bool,
+    confusion: Floats, counts: Floats, sums: Floats, ring: Floats, marks: Ints, ranks: Floats, drawn: Floats,
+    sure: Floats, mistakes: Floats, y: Ints, proba: Floats, notes: Floats, w: Floats, moa: bool,
 ) -> None:  # fmt: skip
     """Write down rows in order: what was predicted, how sure, and what the two simple rules would have said."""
     n, k = proba.shape
     size, width = ring.shape
     kept, last, major = marks[0], marks[1], marks[2]
     at = kept % size
-    surest = mistakes[:, E_SURE].min()
+    surest = lowest(mistakes)
+    weights, losses, unchanged, usual, product = sums[0], sums[1], sums[2], sums[3], sums[4]
+    seen, shift = len(counts), 0
+    while seen > 0 and counts[seen - 1] == 0.0:
+        seen -= 1
+    while ALL_COUNTED << shift < seen:
+        shift += 1
     for i in range(n):
         weight = w[i]
         if weight == 0.0:
             continue
         true = y[i]
-        guess = -1
-        top = 0.0
-        total = 0.0
+        guess = int(notes[i, N_GUESS])
         for c in range(k):
-            p = min(max(proba[i, c], 0.0), 1.0)
-            total += p
-            if p > top:
-                top = p
-                guess = c
-        if total == 0.0:
-            total = 1.0
-        squares = 1.0
-        for c in range(k):
-            p = min(max(proba[i, c], 0.0), 1.0) / total
-            ring[at, SCORES + c] = p
-            if p > 0.0:
-                squares += p * p
-                ranks[c, 1 if c == true else 0, bin_of(p)] += weight
+            ring[at, SCORES + c] = min(max(proba[i, c], 0.0), 1.0)
         for c in range(SCORES + k, width):
             ring[at, c] = 0.0
+        given = ring[at, SCORES + true]
+        top = ring[at, SCORES + guess] if guess >= 0 else 0.0
+        right = guess == true
+
+        # nothing here depends on a jump that cannot be foreseen, above all not on whether the prediction is right
+        false = 0.0 if right or guess < 0 else weight
+        ranks[true, R_OWN, bin_of(given)] += weight
+        ranks[max(guess, 0), R_PREDICTED, bin_of(top)] += false
+        if true >= seen:
+            seen = true + 1
+            while ALL_COUNTED << shift < seen:
+                shift += 1
+        if is_drawn(kept, shift):
+            stands_for = weight * (1 << shift)
+            drawn[0] += stands_for
+            drawn[1 + true] += stands_for
+            drawn[1 + max(guess, 0)] += false * (1 << shift)
+            if k == 2 and true < 2:
+                ranks[1 - true, R_DRAWN, bin_of(ring[at, SCORES + 1 - true])] += weight - false
+            for c in range(0 if k == 2 and true < 2 else k):
+                p = ring[at, SCORES + c]
+                if p > 0.0 and c != true and c != guess:
+                    ranks[c, R_DRAWN, bin_of(p)] += stands_for
+
         if moa and guess < 0:
             guess = 0
-        given = min(ring[at, SCORES + true], 1.0)
-        loss = -math.log(max(given, LEAST))
-        top /= total
+            right = guess == true
+        if weight == 1.0:  # a logarithm for many rows at once
+            product *= max(given, LEAST)
+            if product < SMALL:
+                losses -= math.log(product)
+                product = 1.0
+        else:
+            losses -= weight * math.log(max(given, LEAST))
         step = min(int(top * STEPS), STEPS - 1)
         sure[step, S_WEIGHT] += weight
         sure[step, S_SURE] += weight * top
-        sure[step, S_SQUARES] += weight * (squares - 2.0 * given)
-        if guess == true:
-            sure[step, S_RIGHT] += weight
-        elif top >= surest and top > 0.0:
+        sure[step, S_SQUARES] += weight * (1.0 + notes[i, N_SQUARES] - 2.0 * given)
+        sure[step, S_RIGHT] += weight if right else 0.0
+        if top >= surest and top > 0.0 and not right:
             surest = note_mistake(mistakes, top, marks[3] + i, true, guess)
 
         # Both rules speak before they see y. MOA counts first, and takes class 0 for the label before the first.
@@ -189,36 +250,46 @@ def update(
         ring[at, 0] = true
         ring[at, 1] = guess
         ring[at, 2] = weight
-        ring[at, 3] = loss
+        ring[at, 3] = given
         ring[at, 4] = same
         ring[at, 5] = common
         confusion[true, guess + 1] += weight
-        sums[0] += weight
-        sums[1] += weight * loss
-        sums[2] += weight * same
-        sums[3] += weight * common
+        weights += weight
+        unchanged += weight * same
+        usual += weight * common
         kept += 1
         at = at + 1 if at + 1 < size else 0
+    sums[0], sums[1], sums[2], sums[3], sums[4] = weights, losses, unchanged, usual, product
     marks[0], marks[1], marks[2] = kept, last, major
     marks[3] += n
 
 
-@compiled
+@hot
 def gather(ring: Floats, rows: int, confusion: Floats, sums: Floats) -> None:
     """Add up the rows in the window, into tables of zeros."""
+    product = 1.0
     for i in range(min(rows, len(ring))):
-        weight = ring[i, 2]
+        weight, given = ring[i, 2], max(ring[i, 3], LEAST)
         confusion[int(ring[i, 0]), int(ring[i, 1]) + 1] += weight
         sums[0] += weight
-        for j in range(1, 4):
-            sums[j] += weight * ring[i, 2 + j]
+        sums[2] += weight * ring[i, 4]
+        sums[3] += weight * ring[i, 5]
+        if weight == 1.0:
+            product *= given
+            if product < SMALL:
+                sums[1] -= math.log(product)
+                product = 1.0
+        else:
+            sums[1] -= weight * math.log(given)
+    sums[4] = product
 
 
-@compiled
+@hot
 def tally(confusion: Floats, sums: Floats, out: Floats) -> None:
-    """Add up, class by class, what the metrics need: the fields of ``counts.Counts`` from ``right`` on."""
+    """Add up, class by class, what the metrics need: the fields of ``counts.Counts`` from ``loss`` on."""
     total = sums[0]
     n = len(confusion)
+    out[T_LOSS] = sums[1] - math.log(sums[4])
     right, chance, recalls, precisions, logs, f1 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     present, named = 0, 0
     missed = False
@@ -252,31 +323,3 @@ def tally(confusion: Floats, sums: Floats, out: Floats) -> None:
     out[T_LOG_RECALLS] = logs
     out[T_MISSED] = 1.0 if missed else 0.0
     out[T_PRECISIONS] = precisions
-
-
-@compiled
-def outranks(
-    order: Ints, scores: Floats, y: Ints, w: Floats, one: int, below: Floats, equal: Floats, wins: Floats
-) -> None:
-    """Count how often a row of class ``one`` has a higher score for it than a row of each class; ties count half.
-
-    ``order`` sorts the scores. ``wins`` comes filled with zeros; ``below`` and ``equal`` are scratch.
-    """
-    below[:] = 0.0
-    equal[:] = 0.0
-    n = len(order)
-    start = 0
-    while start < n:
-        score = scores[order[start]]
-        stop = start
-        while stop < n and scores[order[stop]] == score:
-            equal[y[order[stop]]] += w[order[stop]]
-            stop += 1
-        if equal[one] > 0.0:
-            for c in range(len(wins)):
-                wins[c] += equal[one] * (below[c] + 0.5 * equal[c])
-        for j in range(start, stop):
-            c = y[order[j]]
-            below[c] += equal[c]
-            equal[c] = 0.0
-        start = stop

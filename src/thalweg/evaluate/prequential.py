@@ -14,12 +14,14 @@ from thalweg.core.chunk import Chunk
 from thalweg.core.classifier import Classifier
 from thalweg.core.interrupts import SECONDS, Interrupts
 from thalweg.core.params import shown
-from thalweg.core.protocols import State, Stateful, Stream
+from thalweg.core.protocols import State, Stateful
 from thalweg.evaluate.result import Result
 from thalweg.evaluate.run import Run
 from thalweg.learners.adapted.any_model import as_learner
 from thalweg.registry import METRICS
 from thalweg.registry.typed import make_learner
+from thalweg.streams.any_data import as_stream
+from thalweg.streams.looking import warn_about
 
 NAP = 0.01  # seconds to wait for a stream that has nothing yet
 
@@ -41,9 +43,10 @@ class Progress:
 
 
 def prequential(
-    stream: Stream,
+    stream: Any,
     learner: Any,
     *,
+    target: str | None = None,
     limit: int | None = None,
     every: int = 1000,
     window: int = 1000,
@@ -60,6 +63,7 @@ def prequential(
     compat: Literal["moa"] | None = None,
     keep: bool = False,
     baselines: Iterable[str | Classifier] = (),
+    **options: Any,
 ) -> Result:
     """Run a learner through a stream: each row is predicted, scored and then learned.
 
@@ -69,11 +73,15 @@ def prequential(
 
     Parameters
     ----------
-    stream : Stream
-        Read from where it is.
-    learner : Classifier
+    stream : Stream | object
+        Read from where it is. Or what holds records with labels: a frame (pandas, polars, Arrow) or dicts, with
+        ``target``; a pair (X, y); an iterable of (record, label) pairs; the name of a stream or of a file.
+    learner : Classifier | str
         Goes on from what it knows, and has learned the rows afterwards. Or a classifier of scikit-learn (with
-        ``partial_fit``) or river: a copy of it that has seen nothing takes part, slowly; see ``thalweg.compat``.
+        ``partial_fit``) or river: a copy of it that has seen nothing takes part, slowly; see ``thalweg.compat``. Or a
+        name such as "arf(size=30)".
+    target : str | None
+        The column, or field, to predict, where stream is a file, a frame or dicts.
     limit : int | None
         Stop after so many rows; a stream that never ends (``stream.endless``) needs it, or seconds.
     every : int
@@ -110,6 +118,13 @@ def prequential(
     baselines : Iterable[str | Classifier]
         Learners, or their names, that play the same rows, to compare with: ``Result.others``. Their time does not count
         as the learner's. The majority class and the previous label are compared with always, at no cost.
+    options
+        How a file or frame is read: ``drop``, ``nominal``, ``time`` and so on, see ``open_file``.
+
+    Warns
+    -----
+    ColumnWarning
+        A file or frame has columns that need a decision, such as ids, dates as text, or one that gives the target away.
 
     Examples
     --------
@@ -117,9 +132,15 @@ def prequential(
     >>> result = prequential(SEA(seed=1), MajorityClass(), limit=2000)
     >>> result.rows, result.stopped
     (2000, 'limit')
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({"sky": ["clear", "rain"] * 9, "play": ["yes", "no"] * 9})
+    >>> prequential(frame, "naive-bayes", target="play").rows
+    18
     """
-    _check(stream, delay)
-    learner = as_learner(learner)
+    _check(delay)
+    stream = as_stream(stream, target, **options)
+    learner = make_learner(learner) if isinstance(learner, str) else as_learner(learner)
+    warn_about(stream)
     for what, value, least in (
         ("limit", limit, 0), ("every", every, 1), ("window", window, 1), ("chunk", chunk, 1),
     ):  # fmt: skip
@@ -280,9 +301,7 @@ def read_often(text: Any, name: str = "checkpoint_every") -> tuple[float, float]
     return int(text), math.inf
 
 
-def _check(stream: Any, delay: Any) -> None:
-    if isinstance(stream, type) or not callable(getattr(stream, "read", None)) or not hasattr(stream, "schema"):
-        raise TypeError(f"stream must be a Stream, with read and schema, got {shown(stream)}")
+def _check(delay: Any) -> None:
     if isinstance(delay, str):
         if delay != "time":
             raise ValueError(f"delay must be a number of rows or 'time', got {shown(delay)}")

@@ -217,7 +217,7 @@ class Result(Tabled):
         path : str | os.PathLike[str]
             Of the file, such as run.html.
         command : str
-            What to run to have the same again, to be shown on the page.
+            The command that reproduces the run, to be shown on the page.
         """
         from thalweg.show.run_report import write_report
 

@@ -168,51 +168,58 @@ class Run:
     def step(self, chunk: Chunk) -> None:
         """Predict, learn and score the next rows, and report if it is time."""
         self._meet_schema()
-        w = door.weights(chunk.w, len(chunk))
-        live = np.flatnonzero(w)
-        codes = np.zeros(len(chunk), dtype=np.int64)
-        codes[live] = self._read(chunk.y if len(live) == len(chunk) else np.asarray(chunk.y)[live])
+        w = None if chunk.w is None else door.weights(chunk.w, len(chunk))
+        live = None if w is None or w.all() else np.flatnonzero(w)
+        if live is None:
+            codes = self._read(chunk.y)
+        else:
+            codes = np.zeros(len(chunk), dtype=np.int64)
+            codes[live] = self._read(np.asarray(chunk.y)[live])
         proba = self._play(chunk, codes, w, live)
         self.metrics.update(codes, proba, w)
         if self.kept is not None:
-            self.kept.append((np.where(w > 0.0, codes, -1), proba))
+            self.kept.append((codes if w is None else np.where(w > 0.0, codes, -1), proba))
         self.rows += len(chunk)
         if self.rows % self.every == 0:
-            self.curve.append(self._report())
+            size = self.learner.state_bytes
+            self.curve.append(self._report(size))
             self.changes = self._changes()
             self.weighed.report(self.rows // self.every, self.every, self.learner)
-            self._ram, self._ram_cpu, self._peak = self._resources()
+            self._ram, self._ram_cpu, self._peak = self._resources(size)
         for other in self.others:
             other.step(chunk if other.learner.sparse else other._dense(chunk))
         self.busy, self.in_hand = False, 0
 
-    def _play(self, chunk: Chunk, codes: Ints, w: Floats, live: Ints) -> Floats:
+    def _play(self, chunk: Chunk, codes: Ints, w: Floats | None, live: Ints | None) -> Floats:
         learner, n = self.learner, len(chunk)
         if self.pending is not None:
-            plan = self.pending.plan(chunk, codes, w)
+            plan = self.pending.plan(chunk, codes, np.ones(n) if w is None else w)
             assert self.labels is not None
             # before the first label all rows have weight 0, and none is late
             y = self.labels.to_array()[plan.codes] if len(self.labels) else np.asarray(chunk.y)
             proba = self._timed(learner.play, plan.X, y, plan.events, plan.w)[plan.late :]
             learned = ~plan.events[plan.events < 0]
-            asked = self._asked(len(plan.codes))
+            asked = self._asked()
+            if asked is None:
+                asked = np.ones(len(plan.codes), dtype=np.bool_)
             asked[: plan.late] = True  # of the older rows only those that were asked for have waited
             self.labels_used += int(np.count_nonzero(asked[learned]))
             self.pending.keep(plan, asked[plan.late :])
-        elif len(live) == n:
-            proba = self._timed(learner.test_then_train, chunk.X, chunk.y, chunk.w)
-            self.labels_used += int(np.count_nonzero(self._asked(n)))
+            return self._arrange(proba, n)
+        if live is None or w is None:
+            proba, played = self._timed(learner.test_then_train, chunk.X, chunk.y, chunk.w), n
         else:  # rows of weight 0 are neither predicted nor learned
             part = self._timed(learner.test_then_train, chunk.X[live], np.asarray(chunk.y)[live], w[live])
-            proba = np.zeros((n, part.shape[1]))
+            proba, played = np.zeros((n, part.shape[1])), len(live)
             proba[live] = part
-            self.labels_used += int(np.count_nonzero(self._asked(len(live))))
+        asked = self._asked()
+        self.labels_used += played if asked is None else int(np.count_nonzero(asked))
         return self._arrange(proba, n)
 
-    def _asked(self, n: int) -> NDArray[np.bool_]:
+    def _asked(self) -> NDArray[np.bool_] | None:
         """Of which rows of the last call was the label used: a learner that asks for labels tells, others use all."""
-        asked = getattr(self.learner, "asked_rows", None)
-        return np.ones(n, dtype=np.bool_) if asked is None else asked
+        asked: NDArray[np.bool_] | None = getattr(self.learner, "asked_rows", None)
+        return asked
 
     def _timed(self, verb: Callable[..., Floats], *rows: Any) -> Floats:
         cpu, wall = time.process_time(), time.perf_counter()
@@ -256,6 +263,8 @@ class Run:
     def _arrange(self, proba: Floats, n: int) -> Floats:
         """Put the learner's columns, which are in the order in which it learned the classes, in the order of codes."""
         assert self.labels is not None
+        if self._straight and proba.shape == (n, len(self._columns)):
+            return proba
         classes = self.learner.classes_
         if proba.shape != (n, len(classes)):
             raise ValueError(
@@ -278,7 +287,7 @@ class Run:
     def _column_names(self) -> list[str]:
         return ["rows", *self.whole, *(f"window_{n}" for n in self.recent), "seconds", "cpu_seconds", *WHOLE[1:]]
 
-    def _report(self) -> list[float]:
+    def _report(self, size: int) -> list[float]:
         cumulative, windowed = self.metrics.cumulative(self.whole), self.metrics.windowed(self.recent)
         return [
             self.rows,
@@ -286,32 +295,30 @@ class Run:
             *windowed.values(),
             self.seconds,
             self.cpu_seconds,
-            self.learner.state_bytes,
+            size,
             self.labels_used,
         ]
 
-    def _resources(self) -> tuple[float, float, int]:
+    def _resources(self, size: int) -> tuple[float, float, int]:
         """Give the RAM-hours, the CPU time up to which they are counted, and the largest state, up to now."""
-        size = self.learner.state_bytes
         ram = self._ram + size * (self.cpu_seconds - self._ram_cpu) / GIB_HOUR
         return ram, self.cpu_seconds, max(self._peak, size)
 
     def result(self, stopped: str) -> Result:
         """Sum up, as if the stream ended here. The run itself can go on."""
-        reports = list(self.curve)
+        reports, size = list(self.curve), self.learner.state_bytes
         if self.rows % self.every:
-            reports.append(self._report())
+            reports.append(self._report(size))
         columns = np.array(reports, dtype=np.float64).reshape(-1, len(self._column_names)).T
         recent = self.metrics.windowed(self.recent)
         cumulative = self.metrics.cumulative(name for name in self.names if not METRICS[name].windowed)
-        size = self.learner.state_bytes
         classes = [] if self.labels is None else [plain(v) for v in self.labels.values]
         confusion = np.zeros((len(classes), len(classes)))
         seen = self.metrics.confusion
         confusion[: len(seen), : len(seen)] = seen
         support = np.zeros(len(classes))
         support[: len(seen)] = self.metrics.support
-        ram, _, peak = self._resources() if self.rows % self.every else (self._ram, 0.0, self._peak)
+        ram, _, peak = self._resources(size) if self.rows % self.every else (self._ram, 0.0, self._peak)
         pending = 0 if self.pending is None else len(self.pending) + self.pending.never
         return Result(
             learner=self.name,

@@ -2,11 +2,14 @@
 
 Each source file has a folder, each signature of a function a file in it, which begins with a checksum and holds the key
 that it was made for: a file that is cut short, damaged or another's is compiled again and replaced. Files are written
-under another name and renamed, so that any number of processes can share the folders. A folder's own time is when it
-was last used. What is wrong is said once, in one line of the log ``thalweg``, by default on standard error.
+under another name and renamed, so that any number of processes can share the folders; one compiles, and those that
+want the same code wait for it. A folder's own time is when it
+was last used. Where the user's folders have nothing, code that came with the package is used (``shipped``). What is
+wrong is said once, in one line of the log ``thalweg``, by default on standard error.
 """
 
 import hashlib
+import importlib
 import logging
 import os
 import pickle
@@ -24,21 +27,28 @@ from numba.core.caching import FunctionCache
 from numba.core.compiler import CompileResult
 from numba.core.serialize import dumps
 
+from thalweg.jit import shipped
 from thalweg.jit.compiling import NOTICE
 
+fcntl: Any = importlib.import_module("fcntl") if os.name == "posix" else None
 KEPT_SECONDS = 30 * 24 * 3600
 """An older version of a source file's code goes when nobody has used it for so long."""
+LONGEST_WAIT = 120.0
+"""Seconds to wait for another process that compiles the same code."""
 MOST_BYTES = 1 << 30
 """Above this, the folders that were not used for longest go, too."""
 _DIGEST = 16
 
 
 class CodeCache:
-    """The compiled code of one function, as Numba's dispatchers ask for it; folder None: none can be kept."""
+    """The compiled code of one function, as Numba's dispatchers ask for it; home None: none can be kept."""
 
-    def __init__(self, function: Any, folder: Path | None) -> None:
+    def __init__(self, function: Any, home: Path | None, source: str) -> None:
         self._py_func = function
-        self._folder = folder
+        self._source = source
+        self._folder = None if home is None else home / source
+        self.linked = False
+        """Does compiled code call the function? Then code without bitcode is of no use."""
         line, python = function.__code__.co_firstlineno, f"py{sys.version_info[0]}{sys.version_info[1]}"
         self._name = f"{function.__qualname__}-{line}.{python}".replace("<", "").replace(">", "")
 
@@ -49,30 +59,29 @@ class CodeCache:
 
     def load_overload(self, signature: Any, context: Any) -> Any:
         """Give the code for a signature; None: it must be compiled."""
-        found = self._load(signature, context)
+        context.refresh()
+        key = FunctionCache._index_key(self, signature, context.codegen())
+        found = None if self._folder is None else self._load(self._folder, key, context)
+        if found is None and not self.linked and self._source and (here := shipped.folder()) is not None:
+            found = self._load(here / self._source, (key[0], shipped.magic(), *key[2:]), context)
+        elif found is not None and self._folder is not None:
+            _touch(self._folder)
         if found is None:
             NOTICE.begin()
+            if self._folder is not None and await_others(self._folder):
+                found = self._load(self._folder, key, context)
         return found
 
-    def _load(self, signature: Any, context: Any) -> Any:
-        context.refresh()
-        if self._folder is None:
-            return None
-        key = FunctionCache._index_key(self, signature, context.codegen())
-        path = self._folder / self._file(key)
+    def _load(self, folder: Path, key: Any, context: Any) -> Any:
+        path = folder / self._file(key)
         try:
-            data = path.read_bytes()
-            if _digest(data[_DIGEST:]) != data[:_DIGEST]:
-                raise ValueError("it is damaged")
-            made_for, code = pickle.loads(memoryview(data)[_DIGEST:])
-            found = CompileResult._rebuild(context, *code) if made_for == key else None
+            made_for, code = read(path)
+            return CompileResult._rebuild(context, *code) if made_for == key else None
         except (FileNotFoundError, NotADirectoryError):
             return None
         except Exception as error:  # whatever it is, the sources are here
             _say(_UNUSABLE, path, error)
             return None
-        _touch(self._folder)
-        return found
 
     def save_overload(self, signature: Any, result: Any) -> None:
         """Keep the code for a signature, where there is room for it."""
@@ -82,9 +91,8 @@ class CodeCache:
             _say(_UNKEPT, "home", "this user has no home folder")
             return
         key = FunctionCache._index_key(self, signature, result.codegen)
-        data = dumps((key, result._reduce()))
         try:
-            _write(self._folder / self._file(key), _digest(data) + data)
+            _write(self._folder / self._file(key), written(key, result._reduce()))
         except OSError as error:
             _say(_UNKEPT, self._folder, error)
         else:
@@ -99,6 +107,20 @@ class CodeCache:
     def _file(self, key: Any) -> str:
         text = repr((numba.__version__, key)).encode(errors="replace")
         return f"{self._name}.{hashlib.sha256(text).hexdigest()[:16]}.nbc"
+
+
+def read(path: Path) -> Any:
+    """Give the key and the code in a file; ValueError: it is damaged."""
+    data = path.read_bytes()
+    if _digest(data[_DIGEST:]) != data[:_DIGEST]:
+        raise ValueError("it is damaged")
+    return pickle.loads(memoryview(data)[_DIGEST:])
+
+
+def written(key: Any, code: Any) -> bytes:
+    """Give the bytes of a file with this key and this code."""
+    data = dumps((key, code))
+    return _digest(data) + bytes(data)
 
 
 def _digest(data: bytes) -> bytes:
@@ -122,6 +144,42 @@ def _touch(folder: Path) -> None:
     """Note, once in a process, that a folder is in use."""
     with suppress(OSError):
         os.utime(folder)
+
+
+# -- one process at a time --------------------------------------------------------------------------------------------
+
+_locks: list[int] = []
+
+
+def await_others(folder: Path) -> bool:
+    """Let no other process compile code of this folder until ``release``; True: one did, so look again."""
+    if fcntl is None:
+        return False
+    lock, waited, until = None, False, time.monotonic() + LONGEST_WAIT
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        lock = os.open(folder, os.O_RDONLY)
+        while True:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                waited = True
+                if time.monotonic() > until:
+                    raise
+                time.sleep(0.05)
+            else:
+                _locks.append(lock)
+                return waited
+    except OSError:  # no such folder, or a file system without locks: compiling twice does no harm
+        if lock is not None:
+            os.close(lock)
+        return waited
+
+
+def release() -> None:
+    """Let other processes go on: the code is on the disk, or will never be."""
+    while _locks:
+        os.close(_locks.pop())
 
 
 # -- removing what nobody uses ----------------------------------------------------------------------------------------

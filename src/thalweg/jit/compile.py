@@ -19,8 +19,10 @@ from typing import Any, TypeVar, cast
 
 import numba
 
-from thalweg.jit.code_cache import CodeCache
+from thalweg.jit import shipped
+from thalweg.jit.code_cache import CodeCache, release
 from thalweg.jit.compiling import watched
+from thalweg.jit.lean import entry, part
 
 F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T", bound=tuple[Any, ...])
@@ -43,16 +45,20 @@ CACHE = _home()
 
 
 @cache
-def cache_folder(source: Path) -> Path | None:
-    """Where compiled code of this very version of a file, and of all that it imports, is kept."""
-    if CACHE is None:
-        return None
+def cache_folder(source: Path) -> str:
+    """Name the folder for compiled code of this very version of a file, and of all that it imports."""
     inside = source.relative_to(PACKAGE) if source.is_relative_to(PACKAGE) else Path(source.name)
     digest = hashlib.sha256()
     for path in sorted(_reached(source)):
         digest.update(str(path).removeprefix(str(PACKAGE)).encode())
         digest.update(_read(path)[0])
-    return CACHE / f"compiled-{'.'.join(inside.with_suffix('').parts)}-{digest.hexdigest()[:16]}"
+    return f"compiled-{'.'.join(inside.with_suffix('').parts)}-{digest.hexdigest()[:16]}"
+
+
+def has_code(source: Path) -> bool:
+    """Say whether there is compiled code of a file, in the user's folder or with the package."""
+    homes = (CACHE, shipped.folder())
+    return any(home is not None and any((home / cache_folder(source)).glob("*.nbc")) for home in homes)
 
 
 def _reached(source: Path) -> set[Path]:
@@ -87,37 +93,43 @@ def plain(bundle: T) -> T:
 
 def compiled(function: F) -> F:
     """Compile an entry routine: cached on disk, GIL released, IEEE arithmetic as written."""
-    return _cached(_compile(function, _nrt=True))
+    return _entry(function, _nrt=True)
 
 
 def hot(function: F) -> F:
     """Compile an entry routine that makes no arrays: it then need not count references, which would double the time."""
-    return _cached(_compile(function, _nrt=False))
+    return _entry(function, _nrt=False)
 
 
 def inlined(function: F) -> F:
     """Compile a small function, which makes no arrays, into whatever calls it."""
-    return _compile(function, _nrt=False, forceinline=True)
+    return _part(function, _nrt=False, forceinline=True)
 
 
 def inlined_entry(function: F) -> F:
     """Compile a small function into whatever calls it, and for calls from Python, cached on disk."""
-    return _cached(_compile(function, _nrt=False, forceinline=True))
+    return _entry(function, _nrt=False, forceinline=True)
 
 
 def called(function: F) -> F:
     """Compile a function that is large or rarely run: kept out of line, so that callers stay small."""
-    return _compile(function, _nrt=True)
+    return _part(function, _nrt=True)
 
 
-def _compile(function: F, **options: bool) -> F:
+def uncompiled(function: F) -> F:
+    """Give a function as Python runs it: to compile it for a few numbers is not worth while."""
+    return getattr(function, "py_func", function)
+
+
+def _part(function: F, **options: bool) -> F:
     """Compile on first use. ``_nrt`` stands for Numba's runtime, which allocates arrays and counts references."""
-    return cast("F", numba.njit(nogil=True, error_model="numpy", no_cfunc_wrapper=True, **options)(function))
+    return function if numba.config.DISABLE_JIT else cast("F", part(function, **options))
 
 
-def _cached(dispatcher: F) -> F:
-    if not numba.config.DISABLE_JIT:
-        function: Any = dispatcher
-        function._cache = CodeCache(function.py_func, cache_folder(Path(function.__code__.co_filename)))
-        function._compile_for_args = watched(function._compile_for_args)
-    return dispatcher
+def _entry(function: F, **options: bool) -> F:
+    if numba.config.DISABLE_JIT:
+        return function
+    dispatcher = entry(function, **options)
+    dispatcher._cache = CodeCache(dispatcher.py_func, CACHE, cache_folder(Path(dispatcher.__code__.co_filename)))
+    dispatcher._compile_for_args = watched(dispatcher._compile_for_args, release)
+    return cast("F", dispatcher)

@@ -50,8 +50,8 @@ class Notice:
 NOTICE = Notice()
 
 
-def watched(compile_: Callable[..., Any]) -> Callable[..., Any]:
-    """Let what compiles a routine, or loads its code, be heard of and be interrupted."""
+def watched(compile_: Callable[..., Any], done: Callable[[], None]) -> Callable[..., Any]:
+    """Let what compiles a routine, or loads its code, be heard of and be interrupted; ``done``: to do in the end."""
 
     def compile_and_watch(*args: Any, **kwargs: Any) -> Any:
         with _ctrl_c_is_heard():
@@ -59,6 +59,7 @@ def watched(compile_: Callable[..., Any]) -> Callable[..., Any]:
                 return compile_(*args, **kwargs)
             finally:
                 NOTICE.end()
+                done()
 
     return compile_and_watch
 

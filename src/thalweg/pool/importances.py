@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 from thalweg.core import door, params
 from thalweg.core.in_use import InUse, looks
 from thalweg.core.schema import Schema
-from thalweg.pool.pool_jit import LEAF
-from thalweg.pool.view_jit import sum_up
+from thalweg.pool.view_jit import gain_splits
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -80,14 +79,11 @@ class WithImportances(ABC):
         return permuted(self, X, y, repeats, seed)
 
 
-def split_gains(nodes: NDArray[np.void], tally: Floats, root: int, features: int) -> Floats:
-    """Give by how much the splits of a tree on each feature make a row purer."""
-    order, counts = sum_up(nodes, tally, root)
-    tests, thresholds = nodes["feature"][order], nodes["threshold"][order]
-    inner = np.flatnonzero(tests != LEAF)
-    tests, thresholds = tests[inner], thresholds[inner]
-    branches = np.where((tests < LEAF) & (thresholds < 0.0), -thresholds, 2.0).astype(np.int64)  # as ``arity`` has it
-    return decreases(counts, inner, np.repeat(inner, branches), np.where(tests >= 0, tests, -2 - tests), features)
+def split_gains(nodes: NDArray[np.void], tally: Floats, roots: Ints, features: int) -> Floats:
+    """Give by how much the splits of trees on each feature make a row purer."""
+    gains = np.zeros(features)
+    gain_splits(nodes, tally, roots, gains)
+    return gains
 
 
 def decreases(counts: Floats, inner: Ints, parents: Ints, tests: Ints, features: int) -> Floats:

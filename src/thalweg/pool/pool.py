@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from thalweg.core.declared import check
 from thalweg.core.protocols import State
 from thalweg.core.schema import Schema
+from thalweg.jit.compile import uncompiled
 from thalweg.pool import moving_jit
 from thalweg.pool import pool_jit as p
 from thalweg.pool.extras import NO_EXTRAS, Extras, new_nodes, zeros
@@ -192,7 +193,7 @@ class Pool:
         self.bundle = tables[:]
         self.classes = self.tally.shape[1] - 1
         self.linked = () if self.extras is NO_EXTRAS else (self.links, self.marks, self.pairs, self.turns)
-        self.work = int(whole_lanes(self.classes)) + self.watched.shape[1] + self.classes
+        self.work = int(uncompiled(whole_lanes)(self.classes)) + self.watched.shape[1] + self.classes
 
     def tables(self) -> State:
         """All state of the pool, not copied."""
@@ -395,7 +396,7 @@ class Pool:
     def _width(self, layout: Ints, classes: int) -> int:
         room = layout[L_ROOM]
         sizes = np.sort(np.where(room == 0, G_CLASSES + C_ROWS * classes, 1 + classes + room * classes))
-        return int(whole_lanes(S_HEADER + sum(sizes[::-1][: self._m(layout)].tolist())))
+        return int(uncompiled(whole_lanes)(S_HEADER + sum(sizes[::-1][: self._m(layout)].tolist())))
 
     def _keep(self, slots: int) -> int:
         """How many leaves to keep awake so that an eighth of the slots, and at least ``need``, is free."""

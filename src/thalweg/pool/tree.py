@@ -3,6 +3,8 @@
 from abc import abstractmethod
 from typing import ClassVar
 
+import numpy as np
+
 from thalweg.core.classifier import Classifier, Floats, Ints
 from thalweg.core.protocols import State
 from thalweg.core.schema import Schema
@@ -64,4 +66,4 @@ class Splitting(WithImportances):
     def _gains(self) -> Floats:
         if not self._started or self._schema is None:
             raise ValueError("the tree has not seen a row yet: nothing to look at")
-        return split_gains(self._pool.nodes, self._pool.tally, 0, self._schema.n_features)
+        return split_gains(self._pool.nodes, self._pool.tally, np.zeros(1, dtype=np.int64), self._schema.n_features)

@@ -39,7 +39,35 @@ def sum_up(nodes: Nodes, tally: Floats, root: int) -> tuple[Ints, Floats]:
     counts = np.zeros((n, tally.shape[1] - 1))
     for k in range(n - 1, -1, -1):
         if feature_of(nodes, order[k]) == LEAF:
-            counts[k] = tally[order[k], 1:]
+            for c in range(counts.shape[1]):
+                counts[k, c] = tally[order[k], 1 + c]
         if parent[k] >= 0:
-            counts[parent[k]] += counts[k]
+            for c in range(counts.shape[1]):
+                counts[parent[k], c] += counts[k, c]
     return order[:n], counts
+
+
+@compiled
+def gain_splits(nodes: Nodes, tally: Floats, roots: Ints, gains: Floats) -> None:
+    """Add for each feature the decrease of Gini impurity by the splits on it, for a row that each tree learned."""
+    for root in roots:
+        order, counts = sum_up(nodes, tally, root)
+        n, classes = counts.shape
+        mixed, whole = np.empty(n), 1.0
+        for k in range(n):
+            weight, squares = 0.0, 0.0
+            for c in range(classes):
+                weight += counts[k, c]
+                squares += counts[k, c] * counts[k, c]
+            mixed[k] = weight - squares / weight if weight > 0.0 else 0.0
+            if k == 0 and weight > 0.0:
+                whole = weight
+        child = 1  # children stand in the order of their parents
+        for k in range(n):
+            feature = feature_of(nodes, order[k])
+            if feature != LEAF:
+                gained = mixed[k]
+                for _ in range(arity(nodes, order[k])):
+                    gained -= mixed[child]
+                    child += 1
+                gains[feature if feature >= 0 else -2 - feature] += gained / whole

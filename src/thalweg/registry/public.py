@@ -44,6 +44,7 @@ _HOMES = {
     ".streams.files.writing": "write_stream",
     ".streams.generators.bayes_net": "BayesNetStream",
     ".streams.iterable": "IterableStream",
+    ".streams.looking": "ColumnWarning look_at",
     ".streams.memory": "ArrayStream",
     ".streams.paper_streams": "paper_stream",
     ".streams.transforms.features": "FeatureDrift",

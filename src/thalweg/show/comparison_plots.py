@@ -69,7 +69,7 @@ def describe_ranks(ranking: "Ranking", procedure: Any = None) -> str:
     if not groups:
         return f"{what} All of them differ ({procedure})."
     alike = "; ".join(", ".join(ranking.learners[i] for i in group) for group in groups)
-    return f"{what} Not told apart ({procedure}): {alike}."
+    return f"{what} Not significantly different ({procedure}): {alike}."
 
 
 def _hanging(ranking: "Ranking", procedure: Any, width: float, names: float, theme: Theme) -> Any:

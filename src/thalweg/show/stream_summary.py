@@ -13,9 +13,11 @@ from numpy.typing import NDArray
 from thalweg.core import params
 from thalweg.core.labels import Labels
 from thalweg.core.params import shown
-from thalweg.core.protocols import Stream
 from thalweg.core.schema import Feature, Schema
 from thalweg.show.stream_images import Gallery
+from thalweg.show.stretches import divided, explained, quantiles
+from thalweg.streams.any_data import as_stream
+from thalweg.streams.looking import LEAST, WIDE, Remark, constants, look_at, told
 
 Floats = NDArray[np.float64]
 
@@ -95,6 +97,8 @@ class StreamSummary:
     """Where records are images, some of each class: line × class × height × width (× colours), NaN: there is none."""
     image_rows: list[int] | None = None
     """For each line of images: they are the next ones of their classes from this row on."""
+    remarks: tuple[Remark, ...] = ()
+    """What a person should know about the columns, and what to type."""
 
     @property
     def width(self) -> str:
@@ -153,19 +157,21 @@ class StreamSummary:
 
 
 def describe_stream(
-    stream: Stream,
+    stream: Any,
     rows: int | None = None,
     *,
     features: Sequence[str] | None = None,
     name: str | None = None,
     on_progress: Callable[[int], object] | None = None,
+    target: str | None = None,
+    **options: Any,
 ) -> StreamSummary:
     """Read a stream from where it is and sum up what it holds, over time.
 
     Parameters
     ----------
-    stream : Stream
-        It stands behind those rows afterwards.
+    stream : Stream | object
+        It stands behind those rows afterwards. Or a frame, records, a file and so on, as in ``prequential``.
     rows : int | None
         How many to read at most; None: all, where the stream says how many there are, else 100,000.
     features : Sequence[str] | None
@@ -174,6 +180,10 @@ def describe_stream(
         What to call the stream.
     on_progress : Callable[[int], object] | None
         Is told the number of rows read, after every block.
+    target : str | None
+        The column with the labels, where stream is a file, a frame or dicts.
+    options
+        How a file or frame is read: ``drop``, ``nominal`` and so on.
 
     Examples
     --------
@@ -183,10 +193,11 @@ def describe_stream(
     >>> summary.drifts, summary.widths, summary.heading
     ([4000], [1000], '1 of 3 features')
     """
-    if isinstance(stream, type) or not callable(getattr(stream, "read", None)) or not hasattr(stream, "schema"):
-        raise TypeError(f"stream must be a Stream, with read and schema, got {shown(stream)}")
     if rows is not None:
         params.whole("rows", rows, least=1)
+    stream = as_stream(stream, target, **options)
+    remarks = look_at(stream)
+    told(stream)
     wanted = None if features is None else _places(features, stream.schema)
     start = _position(stream)
     length = getattr(stream, "rows", None)
@@ -228,8 +239,18 @@ def describe_stream(
         rank=schema.rank,
         images=gallery.images[:, : len(tally.classes())] if gallery.are_images else None,
         image_rows=gallery.rows if gallery.are_images else None,
+        remarks=(*remarks, *_constants(tally, schema, [name for r in remarks for name in r.columns])),
         _chosen=wanted is None,
     )
+
+
+def _constants(tally: "_Tally", schema: Schema, told: Sequence[str]) -> list[Remark]:
+    """Remark on the features that have one value in all rows."""
+    if schema.n_features >= WIDE or schema.shape is not None or tally.total < LEAST:
+        return []
+    known, spread = tally.counts.sum(axis=(0, 1)), tally.squares.sum(axis=(0, 1))
+    flat = (known == 0) | ((known == tally.total) & (spread == 0.0))
+    return constants([f.name for f, one in zip(schema.features, flat, strict=False) if one and f.name not in told])
 
 
 class _Tally:
@@ -332,21 +353,19 @@ class _Tally:
         """Say how much of the variance of each feature, within the classes, or of its being missing, time explains."""
         n = self.labels.sum(axis=1)
         counts, sums, squares = (t.sum(axis=1) for t in (self.counts, self.sums, self.squares))
-        change = _explained(counts, sums, squares.sum(axis=0))
+        change = explained(counts, sums, squares.sum(axis=0))
         missing = n[:, None] - counts
-        change = np.maximum(
-            change, _explained(np.broadcast_to(n[:, None], missing.shape), missing, missing.sum(axis=0))
-        )
-        within = _explained(self.counts, self.sums, self.squares.sum(axis=0))
+        change = np.maximum(change, explained(np.broadcast_to(n[:, None], missing.shape), missing, missing.sum(axis=0)))
+        within = explained(self.counts, self.sums, self.squares.sum(axis=0))
         weight = self.counts.sum(axis=0) / np.maximum(1.0, counts.sum(axis=0))
         change = np.maximum(change, (within * weight).sum(axis=0))
         for f, table in self.values.items():
             known = np.broadcast_to(table.sum(axis=1)[:, None], table.shape)
             share = table.sum(axis=0) / max(1.0, table.sum())
             spread = share * (1.0 - share)
-            each = _explained(known, table, table.sum(axis=0))
+            each = explained(known, table, table.sum(axis=0))
             values = float((each * spread).sum() / spread.sum()) if spread.sum() > 0 else 0.0
-            gone = _explained(n[:, None], missing[:, f : f + 1], missing[:, f].sum()[None])
+            gone = explained(n[:, None], missing[:, f : f + 1], missing[:, f].sum()[None])
             change[f] = max(values, float(gone[0]))
         return np.asarray(change, dtype=np.float64)
 
@@ -369,53 +388,21 @@ class _Tally:
             values = {names[v]: np.where(counts > 0, table[:, v] / among, np.nan) for v in frequent[:5]}
         else:
             total = self.sums[:, :, f].sum(axis=1)
-            mean = _divided(total, counts) + self.shift[f]
-            low, high = _quantiles(self.sample[:, :, f], (0.1, 0.9))
+            mean = divided(total, counts) + self.shift[f]
+            low, high = quantiles(self.sample[:, :, f], (0.1, 0.9))
             if self.apart >= len(self.known_labels.values):
                 labels = self.known_labels.values
                 for c, label in enumerate(labels):
                     enough = np.where(self.counts[:, c, f] >= _ENOUGH, self.counts[:, c, f], 0.0)
-                    by_class[label] = _divided(self.sums[:, c, f], enough) + self.shift[f]
+                    by_class[label] = divided(self.sums[:, c, f], enough) + self.shift[f]
             among_all = self.sample[:, :, f].reshape(1, -1)
-            ends = _quantiles(among_all, (0.1, 0.9))
+            ends = quantiles(among_all, (0.1, 0.9))
             whole = float(total.sum() / counts.sum() + self.shift[f]) if counts.sum() else math.nan
             middle = (whole, float(ends[0][0]), float(ends[1][0]))
         gone = float(1.0 - counts.sum() / max(1.0, n.sum()))
         return FeatureOverTime(
             feature.name, feature.nominal, change, mean, low, high, by_class, values, missing, middle, gone
         )
-
-
-def _explained(counts: Any, sums: Any, squares: Any) -> Floats:
-    """Share of the variance that lies between the stretches (axis 0), less what chance alone would put there."""
-    n = counts.sum(axis=0)
-    between = (_divided(sums * sums, counts, 0.0)).sum(axis=0) - _divided(sums.sum(axis=0) ** 2, n, 0.0)
-    total = squares - _divided(sums.sum(axis=0) ** 2, n, 0.0)
-    share = np.clip(_divided(between, np.where(total > 1e-12 * np.abs(squares), total, 0.0), 0.0), 0.0, 1.0)
-    groups = (counts > 0).sum(axis=0)
-    chance = _divided((groups - 1) * (1.0 - share), np.maximum(n - groups, 0.0), 0.0)
-    return np.maximum(0.0, np.asarray(share - chance))
-
-
-def _divided(a: Any, b: Any, otherwise: float = math.nan) -> Floats:
-    a, b = np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)
-    out: Floats = np.full(np.broadcast(a, b).shape, otherwise)
-    np.divide(a, b, out=out, where=b > 0)
-    return out
-
-
-def _quantiles(rows: Floats, at: Sequence[float]) -> list[Floats]:
-    """Quantiles of each row's finite values; NaN where there are none."""
-    ordered = np.sort(np.where(np.isfinite(rows), rows, np.nan), axis=1)  # NaN last
-    n = np.isfinite(ordered).sum(axis=1)
-    found = []
-    for q in at:
-        place = q * np.maximum(n - 1, 0)
-        i = np.floor(place).astype(np.int64)
-        j = np.minimum(i + 1, np.maximum(n - 1, 0))
-        a, b = (np.take_along_axis(ordered, k[:, None], 1)[:, 0] for k in (i, j))
-        found.append(a + (place - i) * (b - a))
-    return found
 
 
 def _places(features: Sequence[str], schema: Schema) -> list[int]:

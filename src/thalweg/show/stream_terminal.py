@@ -44,6 +44,8 @@ class Drawing:
         yield Text(f"{s.stream}, {s.rows:,} rows, {many}, {s.width}", style="bold")
         if s.drifts:
             yield Text(_drifts(s))
+        for remark in s.remarks:
+            yield Text(str(remark), style="yellow")
         wide = width >= _ROOMY
         names = [name for f in s.features for name in (f.name, *(f"  {v}" for v in f.values))]
         longest = max(len(n) for n in [*names, *(name for name, _, _ in groups(s)), "known drifts"])

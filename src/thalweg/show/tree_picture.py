@@ -1,9 +1,9 @@
 """A tree for people: as text, in Graphviz's language, as a picture."""
 
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from thalweg.core.schema import Feature, Schema
 from thalweg.pool.explanation import Explanation, Way, explain, way_down
 from thalweg.pool.pool import Pool
 from thalweg.pool.pool_jit import IDLE, LEAF, arity
+from thalweg.show.figure import DARK, LIGHT, Picture, check_path, figure_class
 
 
 @dataclass(frozen=True)
@@ -117,9 +118,11 @@ class Pictured(ABC):
         """Write the tree in Graphviz's language."""
         return to_dot(self._view(), max_depth)
 
-    def plot(self, path: str | Path | None = None, max_depth: int | None = 4) -> Any:
-        """Draw the tree; give the Matplotlib figure, and write it to a file where a path is given."""
-        return draw(self._view(), path, max_depth)
+    def plot(
+        self, path: str | os.PathLike[str] | None = None, max_depth: int | None = 4, *, dark: bool = False
+    ) -> Picture:
+        """Draw the tree, and write it to a .png, .svg or .pdf file where a path is given."""
+        return draw(self._view(), path, max_depth, dark=dark)
 
     @property
     def n_leaves(self) -> int:
@@ -187,14 +190,12 @@ def to_dot(view: View, max_depth: int | None = None) -> str:
     return "\n".join([*lines, "}"])
 
 
-def draw(view: View, path: str | Path | None = None, max_depth: int | None = 4) -> Any:
-    """Draw the tree with Matplotlib: leaves coloured by their majority class, dotted where the tree goes on."""
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise ImportError("drawing needs Matplotlib: pip install 'thalweg[plots]'") from None
-
-    colours = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#999999")
+def draw(
+    view: View, path: str | os.PathLike[str] | None = None, max_depth: int | None = 4, *, dark: bool = False
+) -> Picture:
+    """Draw the tree: leaves coloured by their majority class, dotted where the tree goes on."""
+    check_path(path)
+    theme = DARK if dark else LIGHT
     shown = list(view.walk(max_depth))
     ends = [i for i, depth, *_ in shown if view.is_leaf(i) or depth == max_depth]
     x = {i: float(k) for k, i in enumerate(ends)}
@@ -202,35 +203,33 @@ def draw(view: View, path: str | Path | None = None, max_depth: int | None = 4) 
         if i not in x:
             x[i] = float(np.mean([x[c] for c in view.children(i)]))
     deepest = max(depth for _, depth, *_ in shown)
-    figure = Figure(figsize=(max(5.0, 1.5 * len(ends)), 1.4 + 1.25 * (deepest + 1)), layout="constrained")
+    size = (max(5.0, 1.5 * len(ends)), 1.4 + 1.25 * (deepest + 1))
+    figure = figure_class()(figsize=size, layout="constrained", facecolor=theme.paper)
     axes = figure.add_subplot()
     axes.set_axis_off()
-    centred: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": 9, "zorder": 2}
-    plain = {"facecolor": "white", "edgecolor": "none", "pad": 1}
+    centred: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": 9, "zorder": 2, "color": theme.ink}
+    plain = {"facecolor": theme.paper, "edgecolor": "none", "pad": 1}
     place = {i: (x[i], -float(depth)) for i, depth, *_ in shown}
     for i, depth, parent, branch in shown:
         (px, py), inner = place[i], not view.is_leaf(i) and depth != max_depth
         if parent >= 0:
             qx, qy = place[parent]
-            axes.plot([qx, px], [qy, py], color="#888888", linewidth=1, zorder=1)
+            axes.plot([qx, px], [qy, py], color=theme.faint, linewidth=1, zorder=1)
             mx, my = 0.45 * qx + 0.55 * px, 0.45 * qy + 0.55 * py
-            axes.text(
-                mx, my, _condition(view, parent, branch), color="#444444", bbox=plain, **centred | {"fontsize": 8}
-            )
+            axes.text(mx, my, _condition(view, parent, branch), bbox=plain, **centred | {"fontsize": 8})
         if inner:
-            text, edge = _feature(view, i), "#444444"
+            text, edge = _feature(view, i), theme.faint
         else:
             text = _end(view, i).replace(" of ", "\nof ")
-            edge = colours[int(view.tally[i, 1:].argmax()) % len(colours)]
-        box = {"boxstyle": "round,pad=0.4", "facecolor": "white", "edgecolor": edge, "linewidth": 1.8}
+            edge = theme.lines[int(view.tally[i, 1:].argmax()) % len(theme.lines)]
+        box = {"boxstyle": "round,pad=0.4", "facecolor": theme.paper, "edgecolor": edge, "linewidth": 1.8}
         box["linestyle"] = "-" if inner or view.is_leaf(i) else ":"
         axes.text(px, py, text, bbox=box, **centred)
     axes.set_xlim(min(x.values()) - 0.6, max(x.values()) + 0.6)
     axes.set_ylim(-deepest - 0.5, 0.5)
-    axes.set_title(describe(view, 0).splitlines()[0], fontsize=10)
-    if path is not None:
-        figure.savefig(path, dpi=150)
-    return figure
+    heading = describe(view, 0).splitlines()[0]
+    axes.set_title(heading, fontsize=10, color=theme.ink)
+    return Picture(figure, f"A decision tree. {describe(view, max_depth)}").saved(path)
 
 
 def _end(view: View, i: int) -> str:

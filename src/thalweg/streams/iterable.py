@@ -6,20 +6,21 @@ from typing import Any, Literal, final
 
 import numpy as np
 
-from thalweg.core import fields
+from thalweg.core import door, fields
 from thalweg.core.chunk import Chunk
 from thalweg.core.params import shown
 from thalweg.core.protocols import State
 from thalweg.core.readings import NONE, Readings, check_readings
 from thalweg.core.schema import Schema
 from thalweg.streams.files.block_stream import continues
-from thalweg.streams.files.records import FIRST, Records, infer, label_column
+from thalweg.streams.files.records import FIRST, Records, infer, label_column, true_or_false
+from thalweg.streams.looking import Peek
 from thalweg.streams.source import LIMIT, Source
 
 
 @final
 class IterableStream(Source):
-    """The (record, label) pairs of an iterable, in order; a record is a dict of numbers and text.
+    """The (record, label) pairs of an iterable, in order; a record is a dict of numbers and text, or a row.
 
     Examples
     --------
@@ -64,6 +65,7 @@ class IterableStream(Source):
             if not isinstance(record, dict):
                 raise TypeError(f"pair {i} of records must begin with a dict, got {shown(record)}")
         self._begin_schema = schema or infer(dicts, "records", (), nominal, self.readings)
+        self._head = first
         self._pairs: Iterator[Any] = chain(first, pairs) if self._once else iter(records)
         self._records = Records(self._begin_schema, "records", extra=self.extra)
 
@@ -71,6 +73,18 @@ class IterableStream(Source):
     def schema(self) -> Schema:
         """The features. Nominal ones have at least the values of the records read so far."""
         return self._records.schema
+
+    def peek(self, rows: int, cells: int) -> Peek | None:
+        """Look at the pairs from which the features were inferred."""
+        read = Records(self._begin_schema, "records", extra=self.extra)
+        pairs = self._head[: min(rows, self._limit or rows)]
+        try:
+            X = [read.row(record, ()) for record, _ in pairs]
+            y = [read.label(label, "each pair") for _, label in pairs]
+        except ValueError:  # said when they are read
+            return None
+        words = true_or_false([record for record, _ in pairs], read.schema)
+        return Peek(Chunk(np.array(X), label_column(y)), read.schema, len(self._head) < FIRST, words)
 
     def _start(self) -> None:
         if self._once:
@@ -106,6 +120,10 @@ class IterableStream(Source):
 
 
 def _pair(pair: Any, i: int) -> tuple[Any, Any]:
+    """Give a record, by name, and its label; the values of a row are called x0, x1, …"""
     if not isinstance(pair, (tuple, list)) or len(pair) != 2:
         raise TypeError(f"pair {i} of records must be (dict, label), got {shown(pair)}")
-    return pair[0], pair[1]
+    record = door.named_record(pair[0])
+    if isinstance(record, (list, tuple, np.ndarray)) and getattr(record, "ndim", 1) == 1:
+        record = {f"x{k}": value for k, value in enumerate(record)}
+    return record, pair[1]

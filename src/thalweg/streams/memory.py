@@ -1,5 +1,6 @@
 """Records that are in memory already: arrays, sparse matrices and frames."""
 
+from collections.abc import Sequence
 from typing import Any, Literal, final
 
 import numpy as np
@@ -13,6 +14,7 @@ from thalweg.core.protocols import State
 from thalweg.core.readings import NONE, Readings, check_readings
 from thalweg.core.schema import Schema
 from thalweg.streams.files.columns import label_array, listed, refuse_schema, seconds
+from thalweg.streams.looking import Peek
 from thalweg.streams.source import LIMIT, Source, csr
 
 
@@ -63,10 +65,18 @@ class ArrayStream(Source):
     )
     seed: int = fields.whole(default=1, doc="Of the order.", least=0)
 
+    target: str | None = fields.fixed(None)
+    """The column with the labels, where they come from a frame."""
+    nominal: Sequence[str] = fields.fixed(())
+    """Columns of numbers that were to be read as nominal."""
+    booleans: tuple[str, ...] = fields.fixed(())
+    """Numeric features that were true and false."""
+
     def _prepare(self) -> None:
         X, y, schema = self.X, self.y, self._known
         self.sparse = door.is_sparse(X) if self._wanted is None else self._wanted
         if isinstance(y, str):
+            self.target = y
             X, y = _apart(X, y)
         plain = schema is None or not schema.nominal_codes
         if type(X) is np.ndarray and X.dtype.kind in "biu" and X.ndim >= 2 and 0 not in X.shape and plain:
@@ -114,6 +124,15 @@ class ArrayStream(Source):
         chunk = Chunk(self._taken(self.X[part]), self.y[part].copy(), None, *times)
         self._at += len(chunk)
         return chunk
+
+    def peek(self, rows: int, cells: int) -> Peek | None:
+        """Look at rows that are spread over all of them."""
+        n = min(self.rows, rows, max(1, cells // max(1, self._schema.n_features)))
+        if not n:
+            return None
+        part = np.linspace(0, self.rows, n, endpoint=False, dtype=np.int64)
+        part = part if self._order is None else self._order[part]
+        return Peek(Chunk(self._taken(self.X[part]), self.y[part]), self._schema, True, self.booleans)
 
     def _taken(self, X: Any) -> Any:
         """Copy rows in the form asked for."""

@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,8 +16,12 @@ from thalweg.core.protocols import State
 from thalweg.core.schema import Schema
 from thalweg.streams.draw_jit import Drawn, Floats, Ints, Seeds, is_sown, sown
 
+if TYPE_CHECKING:
+    from thalweg.streams.looking import Peek
+
 FAR = 1 << 52
 """No stream gets so far: a position beyond it is made up."""
+_AT_ONCE = 1000  # records that are read at a time where they are given one by one
 Rng = Literal["splitmix", "java"]
 """Whose random numbers: the library's own, or those of java.util.Random."""
 
@@ -51,6 +55,8 @@ class Source(Parametrised, ABC):
     """Are the rows of its chunks a ``scipy.sparse.csr_array``?"""
     opens_files: ClassVar[bool] = True
     """Do its parameters name files, or anything else outside this program? Then ``load`` asks for the caller's word."""
+    looked_at: bool = fields.fixed(False)
+    """Has somebody been told what its columns look like? Then nobody needs to be told again."""
     _limit: int | None = fields.fixed(None)
     _given: int = fields.fixed(0)
 
@@ -156,6 +162,31 @@ class Source(Parametrised, ABC):
         whole("n", n, least=1)
         while (chunk := self.read(n)) is not None:
             yield chunk
+
+    def __iter__(self) -> Iterator[tuple[Any, Any]]:
+        """Give the remaining records one by one, each with its label.
+
+        A record is a dict of what is known, nominal values by name; a tensor is an array, and a sparse row a matrix.
+
+        Examples
+        --------
+        >>> from thalweg import ArrayStream
+        >>> import pandas as pd
+        >>> frame = pd.DataFrame({"sky": ["clear", None], "degrees": [21, 9], "play": ["yes", "no"]})
+        >>> for x, y in ArrayStream(frame, "play"):
+        ...     print(x, y)
+        {'sky': 'clear', 'degrees': 21.0} yes
+        {'degrees': 9.0} no
+        """
+        for chunk in self.chunks(_AT_ONCE):
+            yield from records(chunk, self.schema)
+
+    def peek(self, rows: int, cells: int) -> "Peek | None":
+        """Look at records that will be read, without reading them, where that costs little; None: it does not.
+
+        rows, cells: how many records and values at most.
+        """
+        return None
 
     def restart(self) -> None:
         """Go back to the first record: the same stream comes again."""
@@ -270,6 +301,23 @@ class Generator(Source):
     def _adopt(self, tables: State, given: int) -> None:
         check(Drawn, tables)
         self._now = {name: tables[name] for name in self._now}
+
+
+def records(chunk: Chunk, schema: Schema) -> Iterator[tuple[Any, Any]]:
+    """Give the records of a chunk one by one, as ``learn_one`` takes them, each with its label."""
+    labels = chunk.y.tolist()
+    if not isinstance(chunk.X, np.ndarray):
+        yield from zip((chunk.X[i : i + 1] for i in range(len(labels))), labels, strict=True)
+        return
+    if schema.shape is not None and schema.rank is None:
+        yield from zip((row.reshape(schema.shape) for row in chunk.X), labels, strict=True)
+        return
+    words = {f.name: f.values for f in schema.features if f.values is not None}
+    for row, label in zip(chunk.X.tolist(), labels, strict=True):
+        known = {name: v for name, v in zip(schema.names, row, strict=True) if v == v}
+        for name in words.keys() & known.keys():
+            known[name] = words[name][int(known[name])]
+        yield known, label
 
 
 def csr(X: Any, shape: tuple[int, ...] | None = None) -> Any:

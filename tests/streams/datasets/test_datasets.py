@@ -239,9 +239,10 @@ def test_the_catalogue_is_complete() -> None:
 
 
 def test_the_page_lists_them_all() -> None:
-    page = (Path(__file__).resolve().parents[3] / "docs" / "data.md").read_text("utf-8")
+    docs = Path(__file__).resolve().parents[3] / "docs"
+    pages = [(docs / name).read_text("utf-8") for name in ("data.md", "data-sets.md")]
     rows = {}
-    for line in page.splitlines():
+    for line in "".join(pages).splitlines():
         cells = [cell.strip() for cell in line.strip("|").split("|")]
         if line.startswith("| `"):
             rows[cells[0].strip("`")] = cells[1:4]

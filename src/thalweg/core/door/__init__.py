@@ -5,7 +5,7 @@ read plain arrays and dicts; other arrays, frames, sparse matrices, tensors and 
 """
 
 from thalweg.core.door.entrance import one_row, rows
-from thalweg.core.door.frames import arrow_table, from_frame, is_text
+from thalweg.core.door.frames import arrow_table, from_frame, is_text, named_record
 from thalweg.core.door.nominal import nominal_codes
 from thalweg.core.door.sample_weights import weights
 from thalweg.core.door.sparse import Rows, is_sparse, sparse_rows, take_rows
@@ -23,6 +23,7 @@ __all__ = [
     "hashed_values",
     "is_sparse",
     "is_text",
+    "named_record",
     "nominal_codes",
     "one_row",
     "rows",

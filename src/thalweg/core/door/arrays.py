@@ -59,10 +59,9 @@ def _numbers(array: NDArray[Any]) -> NDArray[np.float64]:
         except OverflowError:
             raise ValueError(f"X must hold numbers that float64 can hold, got {shown(v)}") from None
         except UNREADABLE:
-            way = ": a dict goes to learn_one, many to a frame, pandas.DataFrame(rows)" if isinstance(v, dict) else ""
             raise TypeError(
                 "X must hold numbers (an argument must be a string that reads as a number, or a number), "
-                f"got {shown(v)}{way}"
+                f"got {shown(v)}"
             ) from None
     return found.reshape(array.shape)
 

@@ -1,6 +1,6 @@
 """Rows, many or one: plain arrays and dicts are read here, everything else in the file of its kind."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
 from typing import Any
 
@@ -9,7 +9,7 @@ from msgspec import structs
 from numpy.typing import NDArray
 
 from thalweg.core.door.arrays import MISSING, UNREADABLE, as_array, from_anything, number, refuse_shape
-from thalweg.core.door.frames import arrow_table, from_frame, is_frame, taken
+from thalweg.core.door.frames import arrow_table, from_frame, is_frame, named_record, taken
 from thalweg.core.door.nominal import nominal_codes
 from thalweg.core.door.sparse import Rows, is_sparse, sparse_rows
 from thalweg.core.door.tensors import agree, from_tensors
@@ -20,6 +20,7 @@ from thalweg.core.readings import NONE, Readings
 from thalweg.core.schema import Feature, Schema, refuse_unwritable
 from thalweg.jit.bad_values import first_bad
 
+_FLOAT64 = np.dtype(np.float64)
 _PLAIN = frozenset({float, int, bool, np.bool_, np.float64, np.float32, np.int64, np.int32, np.int8, np.uint8})
 
 
@@ -38,6 +39,8 @@ def rows(
     evolving: may tensors have other sizes than the schema's? Then what they lack is 0, and they may make it larger.
     readings: how columns that join are read, where not as usual.
     """
+    if isinstance(X, Iterator):
+        X = list(X)
     if type(X) is not np.ndarray and hasattr(X, "as_rows") and not isinstance(X, type):
         X, made = X.as_rows()
         schema = agree(made, schema)
@@ -49,6 +52,8 @@ def rows(
             _, schema = from_frame(taken(table, learned), schema, learning, readings)
             learning = False
         array, schema = from_frame(table, schema, learning, readings)
+    elif isinstance(X, (list, tuple)) and X and isinstance(X[0], Mapping):
+        array, schema = _from_records(X, schema, missing, learning, learned, readings)
     elif sparse and is_sparse(X):
         refuse_shape(X)
         schema = _refuse_width(X.shape, schema)
@@ -62,20 +67,49 @@ def rows(
     return array, schema
 
 
+def _from_records(
+    X: Sequence[Any],
+    schema: Schema | None,
+    missing: bool,
+    learning: bool,
+    learned: NDArray[np.int64] | None,
+    readings: Readings,
+) -> tuple[NDArray[np.float64], Schema]:
+    """Read records one by one, as ``one_row`` does; first those that are learned, for the values that they add."""
+    for i, x in enumerate(X):
+        if not isinstance(x, Mapping):
+            raise TypeError(f"X must hold dicts alone, or none, got {shown(x)} as record {i}")
+    if learning:
+        for i in range(len(X)) if learned is None else learned.tolist():
+            if i < len(X):
+                _, schema = _from_mapping(X[i], schema, missing, True, readings)
+    schema = Schema((), open=True) if schema is None else schema
+    return np.concatenate([_from_mapping(x, schema, missing, False, readings)[0] for x in X]), schema
+
+
 def one_row(
     x: Any, schema: Schema | None, *, missing: bool, learning: bool, sparse: bool = False, evolving: bool = False,
     tensors: bool = False, readings: Readings = NONE,
 ) -> tuple[Rows, Schema]:  # fmt: skip
-    """Turn a dict or a 1-D row into one row of the schema; where ``sparse``, also a sparse matrix of one row.
+    """Turn a dict, a Series or a 1-D row into one row of the schema; where ``sparse``, also a sparse matrix of one row.
 
     tensors: is an array of several dimensions one tensor? It is also where the schema has a shape.
     """
+    if type(x) is np.ndarray and x.dtype is _FLOAT64 and x.ndim == 1:
+        if schema is None or not 0 < len(x) == len(schema.features):
+            return rows(x.reshape(1, -1), schema, missing=missing, learning=learning)
+        flags = x.flags  # the usual case, fast
+        array = x[None] if flags.c_contiguous and flags.writeable else np.array(x, ndmin=2)
+        if first_bad(array, schema.ceilings[0 if learning else 1], missing) >= 0:
+            _check_values(array, schema, missing, learning)
+        return array, schema
     if type(x) is dict or isinstance(x, Mapping):
         array, schema = _from_mapping(x, schema, missing, learning, readings)
         _check_values(array, schema, missing, learning)
         return array, schema
-    if type(x) is np.ndarray and x.dtype == np.float64 and x.ndim == 1:
-        return rows(x.reshape(1, -1), schema, missing=missing, learning=learning)
+    x = named_record(x)
+    if isinstance(x, Mapping):
+        return one_row(x, schema, missing=missing, learning=learning, readings=readings)
     if is_sparse(x):
         if len(x.shape) == 2 and x.shape[0] != 1:
             raise ValueError(f"x must be one row, got a sparse matrix of {x.shape[0]} rows")
@@ -122,8 +156,11 @@ def _from_mapping(
             usual = Feature(_name(k), values=() if words else None, open=words)
             features += readings.features(k, usual, dated=isinstance(x[k], (date, np.datetime64)))
         schema = structs.replace(schema, features=features)
-    elif new and not schema.open:
-        raise ValueError(f"x must have the features {shown(list(schema.columns), 200)}, got {shown(new[0])} too")
+    elif new and not schema.open and schema.extra == "refuse":
+        raise ValueError(
+            f"x must have the features {shown(list(schema.columns), 200)}, got {shown(new[0])} too: "
+            "learner.extra = 'ignore' leaves out what the learner does not know"
+        )
     grown = list(features)
     array = np.full((1, len(features)), MISSING)
     for text, places in schema.texts.items():

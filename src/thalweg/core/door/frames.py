@@ -20,6 +20,26 @@ def is_frame(X: Any) -> bool:
     return (hasattr(X, "__arrow_c_stream__") or hasattr(X, "__arrow_c_array__")) and not isinstance(X, type)
 
 
+def named_record(x: Any) -> Any:
+    """Give one record by name, where it has names: a pandas Series, or a frame of one row; else give it back.
+
+    >>> import pandas as pd
+    >>> named_record(pd.Series({"sky": "clear", "degrees": 21}))
+    {'sky': 'clear', 'degrees': 21}
+    """
+    if type(x) is dict or type(x) is np.ndarray or isinstance(x, type):
+        return x
+    if hasattr(x, "iloc") and getattr(x, "ndim", 0) == 1:
+        named = x.index.dtype == object or str(x.index.dtype).startswith(("str", "string"))
+        return x.to_dict() if named else x.to_numpy()
+    if is_frame(x) and len(getattr(x, "shape", ())) == 2:
+        table = arrow_table(x)
+        if table.num_rows != 1:
+            raise ValueError(f"x must be one record, got a frame of {table.num_rows} rows")
+        return table.to_pylist()[0]
+    return x
+
+
 def from_frame(
     X: Any, schema: Schema | None, learning: bool, readings: Readings = NONE
 ) -> tuple[NDArray[np.float64], Schema]:
@@ -34,7 +54,7 @@ def from_frame(
         schema = _join(Schema(()), table, readings)
     elif schema.open:
         schema = _join(schema, table, readings) if learning else schema
-    elif names != set(schema.columns):
+    elif names != set(schema.columns) and not (schema.extra == "ignore" and names.issuperset(schema.columns)):
         _explain_columns(table.column_names, schema.columns)
     array = np.full((table.num_rows, schema.n_features), MISSING)
     grown = list(schema.features)
@@ -190,4 +210,5 @@ def _explain_columns(got: list[str], want: tuple[str, ...]) -> NoReturn:
     what = [f"lacks {shown(lost)}"] if lost else []
     if extra:
         what.append(f"has {shown(extra)} in addition")
-    raise ValueError(f"X must have the columns of the first chunk: it {' and '.join(what)}")
+    way = "" if lost else ": learner.extra = 'ignore' leaves it out"
+    raise ValueError(f"X must have the columns of the first chunk: it {' and '.join(what)}{way}")

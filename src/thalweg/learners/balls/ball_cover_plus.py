@@ -43,7 +43,7 @@ class BallCoverPlus(Covering):
     References
     ----------
     the balls are those of R. De Rosa, F. Orabona, N. Cesa-Bianchi, "The ABACOC algorithm", ICDM 2015; all else is
-    ours, measured in docs/balls.md.
+    ours, measured in docs/measurements/balls.md.
 
     Examples
     --------

@@ -21,6 +21,7 @@ from thalweg.core.protocols import State
 from thalweg.core.schema import Schema
 from thalweg.frozen.frozen_forest import FrozenForest
 from thalweg.index.sources import plain_sides
+from thalweg.jit.compile import uncompiled
 from thalweg.jit.random import seeded
 from thalweg.learners.forests import forest_jit as m
 from thalweg.learners.forests.plan import Plan
@@ -179,7 +180,7 @@ class Forest(Growing, WithImportances, Classifier):
 
     def _play_alone(self, X: Floats, y: Ints, w: Floats, events: Ints, out: Floats, known: int) -> None:
         """Play all shards in this thread."""
-        shape = int(np.count_nonzero(events >= 0)), out.shape[1]
+        shape = int(events[0] >= 0) if len(events) == 1 else int(np.count_nonzero(events >= 0)), out.shape[1]
         self._write([self._play_shard(s, X, y, w, events, shape, known) for s in self._shards], y, events, known, out)
 
     def _play_shard(
@@ -318,10 +319,12 @@ class Forest(Growing, WithImportances, Classifier):
         return History(int(rows), int(warnings), int(drifts))
 
     def _gains(self) -> Floats:
-        views = self._views()
-        gains = np.zeros(views[0][0].schema.n_features)
-        for view, _, _ in views:  # a tree that sees nothing of use counts little
-            gains += split_gains(view.nodes, view.tally, view.root, len(gains))
+        if not self._started or self._schema is None:
+            raise ValueError("the forest has not seen a row yet: nothing to look at")
+        gains = np.zeros(self._schema.n_features)
+        for shard in self._shards:  # a tree that sees nothing of use counts little
+            roots = shard.members[:, m.M_FORE].astype(np.int64)
+            gains += split_gains(shard.pool.nodes, shard.pool.tally, roots, len(gains))
         return gains
 
     @looks
@@ -362,8 +365,7 @@ class Forest(Growing, WithImportances, Classifier):
 
     def _say(self, row: Floats) -> float:
         """The weight of a member's vote."""
-        one = getattr(m.say, "py_func", m.say)  # not worth compiling for one number
-        return float(one(row.reshape(1, -1), self._how, 0))
+        return float(uncompiled(m.say)(row.reshape(1, -1), self._how, 0))
 
     def _views(self) -> list[tuple[View, Floats, Pool]]:
         """The tree of each member, with its row of ``members``."""

@@ -9,12 +9,12 @@ from thalweg.core.declared import check, declared
 from thalweg.core.door import Rows
 from thalweg.core.fields import free
 from thalweg.core.in_use import looks
-from thalweg.core.inside import Inner, check_inner, take_after
+from thalweg.core.inside import Inner, SeenThrough, check_inner, take_after
 from thalweg.core.protocols import State
 from thalweg.core.schema import Schema
 
 
-class Around(Classifier):
+class Around(SeenThrough, Classifier):
     """A learner that hands all rows on to another one, and changes their weights or its answers."""
 
     __slots__ = ("_inner", "_own")
@@ -42,20 +42,8 @@ class Around(Classifier):
         """The learner inside with what it knows: a copy."""
         return self._inner.lend(self._labels).copy() if self._started else self.learner.fresh()
 
-    @property
-    def drifts(self) -> list[int]:
-        """What the learner inside tells about drifts it found."""
-        return list(getattr(self._inner.learner, "drifts", ())) if self._started else []
-
-    @property
-    def n_drifts(self) -> int:
-        """How often the learner inside has changed because of a drift, where it counts that."""
-        return int(getattr(self._inner.learner, "n_drifts", 0)) if self._started else 0
-
-    @property
-    def replacements(self) -> list[tuple[int, int]]:
-        """What the learner inside tells about members it replaced."""
-        return list(getattr(self._inner.learner, "replacements", ())) if self._started else []
+    def _telling(self) -> Classifier:
+        return self._inner.lend(self._labels) if self._started else self.learner
 
     # -- what a learner writes ----------------------------------------------------------------------------------------
 

@@ -104,6 +104,11 @@ class _ArrowFiles(NamedColumns, BlockStream):
     def _set_schema(self, schema: Schema) -> None:
         self._columns.schema = schema
 
+    @property
+    def booleans(self) -> tuple[str, ...]:
+        """The numeric features that hold true and false in the file."""
+        return self._columns.booleans
+
     def _blocks_from(self, mark: Mark) -> Iterator[Block]:
         import pyarrow as pa
 

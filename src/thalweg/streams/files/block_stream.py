@@ -20,6 +20,7 @@ from thalweg.core.schema import Feature, Schema
 from thalweg.streams.files.block import Block, Mark
 from thalweg.streams.files.quarantine import Bad, Quarantine, Way, check_file
 from thalweg.streams.files.text import Buffer, open_bytes
+from thalweg.streams.looking import Peek
 from thalweg.streams.source import FAR, LIMIT, Source
 
 MOST_FEATURES = 10_000_000
@@ -143,6 +144,23 @@ class BlockStream(Source):
         self._report(self._given + sum(map(len, parts)), ended=n > 0)
         return Chunk.join(parts) if parts else None
 
+    @property
+    def booleans(self) -> tuple[str, ...]:
+        """The numeric features that hold true and false in the file."""
+        return ()
+
+    def peek(self, rows: int, cells: int) -> Peek | None:
+        """Look at the next records; of standard input at those that are there."""
+        rows = max(1, min(rows, cells // max(1, self.schema.n_features), _left(self._limit, self._given)))
+        pipe, more = self._file == "-", True
+        while more and self._held <= rows and self._error is None:
+            more = self._fetch() and not pipe
+        if not self._waiting:
+            return None
+        chunk = Chunk.join([chunk for chunk, _ in self._waiting])[:rows]
+        ended = not more and not pipe and self._held == len(chunk)
+        return Peek(chunk, self.schema, ended and self._given == 0, self.booleans)
+
     def _report(self, given: int, ended: bool) -> None:
         """Count the bad records that come before the last good one that was given."""
         out: list[Bad] = []
@@ -197,6 +215,10 @@ class BlockStream(Source):
             raise ValueError(f"state must be a position in a file with the features of {self._name}")
         self._set_schema(schema)
         self._go_to(mark, given, skipped)
+
+
+def _left(limit: int | None, given: int) -> int:
+    return FAR if limit is None else limit - given
 
 
 def continues(begin: Schema, schema: Schema) -> bool:

@@ -68,6 +68,10 @@ class Columns:
             raise ValueError(f"schema must have the features {listed(features)} of {where}, got {got}")
         self.schema, self.text_target = schema, target in nominal
         read = Readings.of(schema)
+        self.booleans = tuple(
+            f.name for f in schema.features if f.text is None and not f.nominal and str(types[f.name]) == "bool"
+        )
+        """The numeric features that hold true and false."""
         for name in (*schema.columns, target):
             if name not in read.times and all(name != text.column for text in read.texts):
                 self._refuse_foreign(name, types[name])
@@ -121,7 +125,8 @@ class Columns:
         ways = [] if t.is_nested(kind) else [f"read it as text by nominal=[{name!r}] (--nominal {name})"]
         if name != self.target:
             parts = f'use its parts by DateParts({name!r}) in a pipeline (--prep "date-parts({name})")'
-            ways += [parts, f"name it as time={name!r}"] * dated + [f"leave it out by drop=[{name!r}] (--drop {name})"]
+            ways += [parts, f"name it as time={name!r} (--time {name})"] * dated
+            ways += [f"leave it out by drop=[{name!r}] (--drop {name})"]
         what = "dates or times" if dated else kind
         advice = f": {', or '.join(ways)}" if ways else ""
         raise ValueError(f"column {name!r} of {self.where} must hold numbers or text, got {what}{advice}")

@@ -17,7 +17,7 @@ from thalweg.streams.files.block import Block, Mark
 from thalweg.streams.files.block_stream import BlockStream
 from thalweg.streams.files.lines import line_blocks
 from thalweg.streams.files.named_columns import NamedColumns
-from thalweg.streams.files.records import FIRST, Records, infer, label_column
+from thalweg.streams.files.records import FIRST, Records, infer, label_column, true_or_false
 from thalweg.streams.files.text import Buffer, open_bytes
 
 _ROWS = 1024
@@ -101,9 +101,11 @@ class JSONLinesStream(NamedColumns, BlockStream):
                 raise ValueError(
                     f"{argument} must be one of the fields {shown(names, 200)} of {self._name}, got {name!r}"
                 )
-        return infer(
+        schema = infer(
             first, self._name, self._leave, self.nominal, self.readings.joined(Readings.of(self._given_schema))
         )
+        self._booleans = true_or_false(first, self._given_schema or schema)
+        return schema
 
     def _decode(self, text: bytes) -> dict[str, Any]:
         try:
@@ -118,6 +120,11 @@ class JSONLinesStream(NamedColumns, BlockStream):
     def schema(self) -> Schema:
         """The features. Nominal ones have at least the values of the records read so far."""
         return self._records.schema
+
+    @property
+    def booleans(self) -> tuple[str, ...]:
+        """The numeric features that hold true and false in the first records."""
+        return self._booleans
 
     def _set_schema(self, schema: Schema) -> None:
         self._records = Records(schema, self._name, extra=self.extra)

@@ -45,6 +45,21 @@ def infer(records: Sequence[Mapping[str, Any]], where: str, leave: Sequence[str]
     return Schema(tuple(f for u in usual for f in readings.features(u.name, u, dated=u.name in dated)))
 
 
+def true_or_false(records: Sequence[Mapping[str, Any]], schema: Schema) -> tuple[str, ...]:
+    """Give the numeric features that hold true and false alone.
+
+    >>> first = [{"size": 1, "paid": True}, {"size": 0, "paid": None}]
+    >>> true_or_false(first, infer(first, "bills", (), ()))
+    ('paid',)
+    """
+    found: list[str] = []
+    for feature in schema.features:
+        kinds = {type(record.get(feature.name)) for record in records} - {type(None)}
+        if kinds and kinds <= {bool, np.bool_} and not feature.nominal:
+            found.append(feature.name)
+    return tuple(found)
+
+
 class Records:
     """Turns records into rows of a schema, which grows as new values appear.
 

@@ -236,6 +236,15 @@ class TextTable:
         self.synced = int(self.words.at[jit.AT_WORDS])
         return new
 
+    def forget(self) -> None:
+        """Keep the words that were known beforehand alone, in the middle of a file: its words need no memory then."""
+        at = self.words.at
+        where = at[jit.AT_BYTE], at[jit.AT_LINE]
+        self.learn(self.known)
+        at[:] = self.words.at
+        self.words.at = at  # what parses has it in its hands
+        at[jit.AT_BYTE], at[jit.AT_LINE] = where
+
     def parse(self, buffer: Buffer, start: int, line: int) -> Iterator[tuple[Any, ...]]:
         """Parse all whole rows of the buffer from a byte on: X, extra, bad ones, and the byte and line it began at."""
         if (words := self.renewed()) is not None:

@@ -46,9 +46,11 @@ class WordTable:
         column = {title: c for c, title in enumerate(kinds)}
         self.schema, self.declared = schema, declared
         self.feature_of = {column[f.name]: i for i, f in enumerate(schema.features) if f.nominal}
-        self._booleans = [
-            column[f.name] for f in schema.features if f.text is None and not f.nominal and kinds[f.name] == "boolean"
-        ]
+        self.booleans = tuple(
+            f.name for f in schema.features if f.text is None and not f.nominal and kinds[f.name] == "boolean"
+        )
+        """The numeric features that hold true and false."""
+        self._booleans = [column[name] for name in self.booleans]
         for i, feature in enumerate(schema.features):
             if feature.text is not None:
                 continue
@@ -176,9 +178,13 @@ class Passages:
 
     def fill(self, X: Any, extra: Any) -> None:
         """Count the n-grams of the texts of rows, and read their times."""
-        for c, (at, read, places) in self._texts.items():
-            said = self._said[c]
-            X[:, places] = read([said[int(v)] if v == v else None for v in extra[:, at].tolist()])
+        for c, (_, read, places) in self._texts.items():
+            X[:, places] = read(self.words(c, extra))
+
+    def words(self, column: int, extra: Any) -> list[str | None]:
+        """Give what rows have in one of the columns that are read here."""
+        said = self._said[column]
+        return [said[int(v)] if v == v else None for v in extra[:, self._texts[column][0]].tolist()]
 
     def _renewed(self) -> dict[int, dict[str, int]] | None:
         if sum(map(len, self._said.values())) < FORGOTTEN:

@@ -68,12 +68,16 @@ def known_rows(
     schema: Schema,
     check: Callable[[Sequence[str]], Any],
     more_missing: Sequence[str] = (),
-) -> Iterator[tuple[NDArray[np.float64], list[Bad]]]:
-    """Give the rows of a schema, and the bad records between them, block by block, each as soon as it is there.
+    carry: Sequence[str] = (),
+) -> Iterator[tuple[NDArray[np.float64], list[Bad], dict[str, list[Any]]]]:
+    """Give the rows of a schema, the bad records between them, and the words of columns to carry along.
+
+    They come block by block, each as soon as it is there.
 
     path: a file, or "-" for standard input. name: what messages call it. check: is given the names of the columns, and
     may refuse them. A feature without a column is missing; a value that its nominal feature does not have gets the
-    code of a value never seen, or, where the feature is closed, makes the record a bad one.
+    code of a value never seen, or, where the feature is closed, makes the record a bad one. carry: columns whose words
+    are given as they are; None stands for a missing one.
     """
     with open_bytes(path) as file:
         buffer = Buffer(dialect.reading(file), name, eager=True)
@@ -101,6 +105,12 @@ def known_rows(
                 kind[c], words[c] = jit.NUMBER, TRUE_FALSE
         for c, at in passages.places.items():
             kind[c], place[c] = jit.WORD, at
+        column = {name: titles.index(name) for name in carry if name not in schema.names}
+        apart = {
+            c: 1 + len(passages.places) + k for k, c in enumerate(sorted(set(column.values()) - set(passages.places)))
+        }
+        for c, at in apart.items():
+            kind[c], place[c] = jit.WORD, -1 - at
         table = TextTable(
             name, titles, kind, place, rule, delimiter=dialect.delimiter,
             marks=[m for m in (*MISSING, *more_missing) if m],
@@ -113,6 +123,27 @@ def known_rows(
         for X, extra, bad, _ in table.blocks(buffer, (0, 0, 0, line), start):
             X[:, absent] = np.nan
             X[:, texts] = 0.0
-            passages.admit(table.new_words())
+            new = table.new_words()
+            passages.admit([(c, word) for c, word in new if c not in apart])
             passages.fill(X, extra)
-            yield X, bad
+            carried = {
+                name: _words(extra[:, apart[c]], c, new) if c in apart else passages.words(c, extra)
+                for name, c in column.items()
+            }
+            if apart:
+                table.forget()
+                passages.begin(words)
+            yield X, bad, carried | {n: _values(X, schema, n) for n in carry if n not in column}
+
+
+def _words(codes: NDArray[np.float64], column: int, new: list[tuple[int, str]]) -> list[Any]:
+    words = [word for c, word in new if c == column]
+    return [words[int(code)] if code == code else None for code in codes.tolist()]
+
+
+def _values(X: NDArray[np.float64], schema: Schema, name: str) -> list[Any]:
+    """Give the values of a feature; one that the model has never seen has no name."""
+    f = schema.names.index(name)
+    known = schema.features[f].values
+    cells = [None if v != v else int(v) if v.is_integer() else v for v in X[:, f].tolist()]
+    return cells if known is None else [known[v] if v is not None and v < len(known) else None for v in cells]

@@ -95,6 +95,11 @@ class CSVStream(NamedColumns, BlockStream):
     def _set_schema(self, schema: Schema) -> None:
         self._rows.learn(schema)
 
+    @property
+    def booleans(self) -> tuple[str, ...]:
+        """The numeric features that hold true and false in the file."""
+        return self._rows.booleans
+
     def _look(self) -> None:
         sample = first_bytes(self._file)
         self._dialect = find_dialect(sample, delimiter_of(self._name), self.delimiter, self.decimal, self.encoding)
