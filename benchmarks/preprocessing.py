@@ -12,7 +12,25 @@ import time
 
 import numpy as np
 
-from thalweg import Feature, HoeffdingTree, Imputer, OneHot, Schema, StandardScaler, pipeline
+from thalweg import (
+    DateParts,
+    Feature,
+    HashedText,
+    Hashing,
+    HoeffdingTree,
+    Imputer,
+    Lags,
+    MinMaxScaler,
+    OneHot,
+    RareGroups,
+    RobustScaler,
+    Schema,
+    Select,
+    StandardScaler,
+    TargetEncoder,
+    pipeline,
+)
+from thalweg.core.door import hashed_texts
 
 NUMERIC, NOMINAL, VALUES, CHUNK = 10, 4, 8, 1_000
 
@@ -69,6 +87,34 @@ def ours(n):
     return found
 
 
+def each(n):
+    """Rates of the other transformers alone, each on the columns that suit it; texts are those of ten words."""
+    X, y, schema = table(n)
+    w, learned = np.ones(CHUNK), np.ones(CHUNK, dtype=bool)
+    cuts = [slice(i, i + CHUNK) for i in range(0, n, CHUNK)]
+    others = [
+        StandardScaler(), Imputer(), OneHot(max_values=VALUES), RobustScaler(), MinMaxScaler(), TargetEncoder(),
+        Hashing(width=16), RareGroups(), DateParts(0), Select(k=5), Lags(key="c0", lags=[1], means=[10]),
+    ]  # fmt: skip
+    found = {}
+    for step in others:
+        step.meet(schema)
+
+        def alone(step=step):
+            for c in cuts:
+                step.follow(X[c], y[c], w[: len(y[c])], learned[: len(y[c])])
+
+        alone()
+        found[type(step).__name__] = rate(alone, n)
+    rng = np.random.default_rng(1)
+    words = np.array([f"word{i}" for i in range(20_000)])
+    texts = [" ".join(row) for row in words[rng.integers(0, len(words), (n // 10, 10))]]
+    how = HashedText("review", width=256).readings.texts[0]
+    hashed_texts(texts[:10], how)
+    found["HashedText, read"] = rate(lambda: hashed_texts(texts, how), n // 10)
+    return found
+
+
 def rivers(n):
     """Rates of river's pipeline, with and without its tree."""
     from river import compose, preprocessing, stats, tree
@@ -111,5 +157,8 @@ if __name__ == "__main__":
     read = argparse.ArgumentParser(description=__doc__)
     read.add_argument("--rows", type=int, default=200_000)
     read.add_argument("--river", type=int, default=5_000)
+    read.add_argument("--each", action="store_true", help="Measure each transformer alone, too.")
     chosen = read.parse_args()
+    if chosen.each:
+        print(json.dumps(each(chosen.rows), indent=2))
     print(json.dumps(ours(chosen.rows) | (rivers(chosen.river) if chosen.river else {}), indent=2))

@@ -33,6 +33,7 @@ CASES = [(name, FEW.get(name, {})) for name in KNOWN] + [
     ("date-parts", {"columns": "size"}),
     ("imputer", {"strategy": "last"}), ("imputer", {"strategy": "most_frequent", "indicator": True}),
     ("standard-scaler", {"decay": 0.9, "centre": False}), ("min-max-scaler", {"clip": True}),
+    ("lags", {"lags": [1, 2], "means": [3], "differences": True}),
     ("lags", {"columns": "age", "key": "key", "means": [2], "lags": [], "max_keys": 8}),
 ]  # fmt: skip
 """Every transformer at least once, and some in other ways."""

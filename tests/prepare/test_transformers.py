@@ -67,8 +67,10 @@ def test_target_encoder_and_its_twin(smoothing):
     np.testing.assert_allclose(got, twin, rtol=1e-9, atol=1e-9)
 
 
-def test_lags_and_their_twin():
-    arranged("lags", preparing.Lags([0, 3], 4, [1, 3], [4]), columns=["size", "age"], key="key", lags=[1, 3], means=[4])
+@pytest.mark.parametrize("differences", [False, True])
+def test_lags_and_their_twin(differences):
+    params = {"columns": ["size", "age"], "key": "key", "lags": [1, 3], "means": [4], "differences": differences}
+    arranged("lags", preparing.Lags([0, 3], 4, [1, 3], [4], differences), **params)
 
 
 def test_robust_scaler_and_its_twin():

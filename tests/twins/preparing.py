@@ -146,8 +146,9 @@ class TargetEncoder:
 
 
 class Lags:
-    def __init__(self, columns, key, lags, means):
+    def __init__(self, columns, key, lags, means, differences=False):
         self.columns, self.key, self.lags, self.means, self.seen = columns, key, lags, means, []
+        self.differences = differences
 
     def transform(self, x):
         past = [row for row in self.seen if row[self.key] == x[self.key]]
@@ -155,10 +156,11 @@ class Lags:
         for f, v in enumerate(x):
             z.append(v)
             if f in self.columns:
-                z += [past[-n][f] if n <= len(past) else math.nan for n in self.lags]
+                made = [past[-n][f] if n <= len(past) else math.nan for n in self.lags]
                 for n in self.means:
                     there = [row[f] for row in past[-n:] if not lacks(row[f])]
-                    z.append(sum(there) / len(there) if there else math.nan)
+                    made.append(sum(there) / len(there) if there else math.nan)
+                z += [v - old for old in made] if self.differences else made
         return z
 
     def learn(self, x, y, w):

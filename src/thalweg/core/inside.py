@@ -16,6 +16,7 @@ from thalweg.core.in_use import InUse, looks
 from thalweg.core.labels import Labels
 from thalweg.core.params import shown
 from thalweg.core.protocols import State
+from thalweg.core.readings import NONE
 from thalweg.core.schema import Schema
 from thalweg.core.tables import prefixed, under
 
@@ -211,5 +212,7 @@ def take_after(outer: Classifier, learners: Sequence[Classifier]) -> None:
     outer.tensors = any(learner.tensors for learner in learners)
     outer.evolving = all(learner.evolving for learner in learners)
     outer.blind = all(learner.blind for learner in learners)
+    found = NONE
     for learner in learners:
-        outer.readings = outer.readings.joined(learner.readings)
+        found = found.joined(learner.readings)
+    outer.readings = found

@@ -7,7 +7,7 @@ import numpy as np
 
 from thalweg.core import params
 from thalweg.core.declared import check
-from thalweg.core.fields import free, whole
+from thalweg.core.fields import flag, free, whole
 from thalweg.core.params import shown
 from thalweg.core.protocols import State
 from thalweg.core.schema import Feature, Schema
@@ -49,6 +49,11 @@ class Lags(Transformer):
     )
     lags: Sequence[int] = free(default=(1,), doc="How many rows of the key to look back.", check=_check_steps)
     means: Sequence[int] = free(default=(), doc="Over how many rows of the key to average.", check=_check_steps)
+    differences: bool = flag(
+        default=False,
+        doc="Give by how much the value of now is above each of them, in their stead? Trees, which compare one column "
+        "with a number, need it where a change matters.",
+    )
     max_keys: int = whole(default=1024, doc="Keys that are remembered.", least=1, most=1 << 24)
 
     __slots__ = ("_past",)
@@ -61,7 +66,8 @@ class Lags(Transformer):
             raise ValueError("lags or means must hold a number, got none")
 
     def _made(self, feature: Feature) -> tuple[Feature, ...]:
-        back = [f"-{n}" for n in self.lags] + [f"mean {n}" for n in self.means]
+        versus = "above " if self.differences else ""
+        back = [f"{versus}-{n}" for n in self.lags] + [f"{versus}mean {n}" for n in self.means]
         return (feature, *(Feature(f"{feature.name}[{each}]") for each in dict.fromkeys(back)))
 
     def _planned(self, schema: Schema) -> Plan:
@@ -92,7 +98,7 @@ class Lags(Transformer):
 
     def _follow(self, plan: Plan, X: Floats, y: Ints, w: Floats, learned: Bools, out: Floats) -> None:
         key, lags, means = plan.more
-        jit.look_back(plain(self._past), key, plan.columns, plan.places, lags, means, X, learned, out)
+        jit.look_back(plain(self._past), key, plan.columns, plan.places, lags, means, self.differences, X, learned, out)
 
     def _tables(self) -> State:
         return self._past._asdict()

@@ -64,12 +64,13 @@ def place_for(past: Past, key: float) -> int:
 
 @hot
 def look_back(
-    past: Past, key_column: int, columns: Ints, places: Ints, lags: Ints, windows: Ints, X: Floats, learned: Bools,
-    out: Floats,
+    past: Past, key_column: int, columns: Ints, places: Ints, lags: Ints, windows: Ints, differences: bool,
+    X: Floats, learned: Bools, out: Floats,
 ) -> None:  # fmt: skip
     """Write, behind each chosen value, the lagged values of its key and the means of the last ones; then remember it.
 
-    What is not there yet is missing, and a missing value has no part in a mean. A row without a key has no past.
+    differences: write by how much the value is above each of these. What is not there yet is missing, and a missing
+    value has no part in a mean. A row without a key has no past.
     """
     past = Past(*past)
     size = past.ring.shape[2]
@@ -94,6 +95,9 @@ def look_back(
                         total += v
                         there += 1
                 z[at + len(lags) + j] = total / there if there > 0 else math.nan
+            if differences:
+                for j in range(at, at + len(lags) + len(windows)):
+                    z[j] = near(x[columns[k]]) - z[j] if not math.isnan(x[columns[k]]) else math.nan
         if learned[i] and keyed:
             if p < 0:
                 p = place_for(past, key)

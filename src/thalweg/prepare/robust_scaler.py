@@ -17,10 +17,10 @@ class RobustScaler(Transformer):
     """Subtract the running median of each column, and divide by the distance between its quartiles.
 
     The quartiles are those of the rows before, all alike, whatever their weights. They are exact up to 255 rows. Then
-    they come from a sketch of fixed size, 66 kB a column: what it takes for the median, or for a quartile, is at the
-    wrong rank by about 0.5 % of the rows, and the last 3 % of the rows may not be in it yet. Where the quartiles are
-    equal, the median is subtracted only; before the first value the result is 0. Missing values stay missing, nominal
-    columns stay as they are.
+    they come from a sketch of fixed size, 66 kB a column: the rank of what it gives for the median, or for a quartile,
+    has a standard error below 0.6 % of the rows, however many there are, and the last 3 % of the rows may not be in it
+    yet. Where the quartiles are equal, only the median is subtracted; before the first value the result is 0. Missing
+    values stay missing, nominal columns stay as they are.
 
     Examples
     --------
