@@ -117,3 +117,23 @@ def test_numbas_own_way_is_there_when_it_is_wanted():
         check=True,
     )
     assert done.stdout.split() == ["True", "JITCodeLibrary"]
+
+
+def test_a_slice_that_does_not_fit_is_refused():
+    @called
+    def fill(into, source):
+        into[1:3] = source
+
+    tried = entry(lambda into, source: fill(into, source), _nrt=True)
+    cells = np.zeros(4)
+    tried(cells, np.ones(2))
+    assert cells.tolist() == [0.0, 1.0, 1.0, 0.0]
+    with pytest.raises(ValueError, match="cannot assign slice from input of different size"):
+        tried(cells, np.ones(3))
+
+    @numba.njit
+    def own(into, source):
+        into[1:3] = source
+
+    with pytest.raises(ValueError, match="cannot assign slice"):
+        own(cells, np.ones(3))

@@ -80,7 +80,7 @@ def compile_for(names: list[str], watch: Watch | None = None) -> None:
         elif name == "files":
             with tempfile.TemporaryDirectory() as folder:
                 path = Path(folder) / "rows.csv"
-                path.write_text("x,word,label\n" + "1.5,a,yes\n-2e3,b,no\n,a,yes\n" * 500)
+                path.write_text("x,word,class\n" + "1.5,a,yes\n-2e3,b,no\n,a,yes\n" * 500)
                 prequential(open_file(path), registry.LEARNERS["naive-bayes"].make(), limit=ROWS, on_progress=told)
         else:
             entry = registry.LEARNERS[name]

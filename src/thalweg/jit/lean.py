@@ -133,6 +133,7 @@ class Entry(Compiler):  # type: ignore[misc]
         if self._lean:
             typing, flags = remembering(typing), _Flags(flags)
         super().__init__(typing, target, library, args, returned, flags, names)
+        self.state.targetctx.typing_context = typing
 
     def define_pipelines(self) -> Any:
         """Leave out what is not needed."""

@@ -1,8 +1,9 @@
 """What an operator means for given types, looked up once instead of in every function.
 
 Numba asks some twenty templates for the meaning of each ``+`` and each ``a[i]``. ``remembering`` gives a typing context
-that has everything in common with Numba's own, except that it remembers the answers. Only functions of this library are
-typed by it; Numba's own context, and so a user's functions, stay as they are.
+that has everything in common with Numba's own, except that it remembers the answers, and that a slice which does not
+fit gets a sentence without numbers: to write them out takes thirty functions about text. Only functions of this library
+are typed by it; Numba's own context, and so a user's functions, stay as they are.
 """
 
 import operator
@@ -10,15 +11,32 @@ from functools import cache
 from types import BuiltinFunctionType
 from typing import Any
 
+from numba import extending
 from numba.core import types
 from numba.core.targetconfig import ConfigStack
 from numba.core.types.misc import unliteral
+from numba.np import arrayobj
 
 _WORDS = """add sub mul truediv floordiv mod and_ or_ xor lshift rshift lt le gt ge eq ne neg pos invert not_ truth
 iadd isub imul itruediv ifloordiv imod iand ior ixor ilshift irshift"""
 _OF_NUMBERS = frozenset(getattr(operator, word) for word in _WORDS.split())
 _OF_ARRAYS = frozenset((operator.getitem, operator.setitem))
 _SCALARS = types.Number, types.Boolean, types.IntegerLiteral, types.BooleanLiteral
+
+
+_WITH_NUMBERS = getattr(arrayobj, "raise_with_shape_context", None)
+
+
+def raise_plainly(found: Any, wanted: Any) -> None:
+    """Say that the shape of what is assigned is another one than that of the slice."""
+
+
+@extending.overload(raise_plainly)  # type: ignore[untyped-decorator]
+def _raise_plainly(found: Any, wanted: Any) -> Any:
+    def say(found: Any, wanted: Any) -> None:
+        raise ValueError("cannot assign slice from input of different size")
+
+    return say
 
 
 def _without_literals(meaning: Any, args: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -60,6 +78,8 @@ def remembering(context: Any) -> Any:
             return self._remembered(func, (target, index, value), lambda args: func.get_call_type(self, args, {}))
 
         def resolve_value_type(self, val: Any) -> Any:
+            if val is _WITH_NUMBERS and val is not None:
+                val = raise_plainly
             if type(val) is not BuiltinFunctionType:
                 return super().resolve_value_type(val)
             if val not in values:

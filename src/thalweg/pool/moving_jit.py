@@ -5,7 +5,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from thalweg.jit.compile import called, compiled, inlined
+from thalweg.jit.compile import called, compiled, hot, inlined
 from thalweg.jit.random import choose
 from thalweg.pool.leaf_jit import (
     HUGE,
@@ -145,7 +145,7 @@ def live(nodes: Nodes, trees: int, kind: int, links: Links) -> tuple[int, int]:
     return n_nodes, n_slots
 
 
-@compiled
+@hot
 def relayout(
     stats: Floats,
     watched: Watched,

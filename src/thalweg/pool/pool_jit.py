@@ -387,7 +387,7 @@ def has_pairs(nodes: Nodes, head: Ints, n: int) -> bool:
     return n <= 0
 
 
-@called
+@inlined
 def values_fit(layout: Ints, X: Floats, r: int) -> bool:
     """Is there room for the nominal values of row r?"""
     beyond = 0
@@ -403,7 +403,7 @@ def meet(p: Trees, X: Floats, r: int) -> None:
         meet_values(p.layout, X, r)
 
 
-@called
+@inlined
 def meet_values(layout: Ints, X: Floats, r: int) -> None:
     """Note the nominal values of row r."""
     for f in range(layout.shape[1]):
@@ -411,7 +411,7 @@ def meet_values(layout: Ints, X: Floats, r: int) -> None:
             layout[L_VALUES, f] = int(X[r, f]) + 1
 
 
-@called
+@inlined
 def new_values(layout: Ints, X: Floats, r: int) -> int:
     """Count the nominal values of row r that were never met before."""
     n = 0
