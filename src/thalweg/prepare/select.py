@@ -37,9 +37,9 @@ class Select(Transformer):
 
     They come out in ``k`` places, ahead of the columns that are no numbers, which stay. What matters is found out every
     ``every`` rows from rows that were learned before: by the mutual information of a column with the label, counted in
-    bins of half a standard deviation, or by the importances of a tree or forest that learns beside. The first choice is
-    made after 200 rows; until then what comes out is missing. A column keeps its place until another one matters more
-    by a tenth, and by more than chance; to the learner that looks like a drift of this place.
+    bins of half a standard deviation, or by the importances of a tree or forest that learns beside, once it has split.
+    The first choice is made after 200 rows; until then what comes out is missing. A column keeps its place until another
+    one matters more by a tenth, and by more than chance; to the learner that looks like a drift of this place.
 
     Examples
     --------
@@ -116,11 +116,9 @@ class Select(Transformer):
                 self._choice.clock[jit.WAIT] = self.every
 
     def _learn(self, plan: Plan, X: Floats, y: Ints, w: Floats, learned: Bools) -> None:
-        if self._beside is None:
-            jit.count(*self._told, plan.columns, X, y, w, learned)
-            return
+        jit.count(*self._told, plan.columns, X, y, w, learned)
         rows = np.flatnonzero(learned)
-        if len(rows):
+        if self._beside is not None and len(rows):
             known = self._classes
             self._classes = max(known, int(y[rows].max()) + 1)
             self._beside.play(X, y, w, ~rows, np.zeros((len(X), self._classes)), known)
@@ -130,14 +128,15 @@ class Select(Transformer):
 
         By chance alone, a column of noise has information of (bins - 1) (classes - 1) / 2 n in n rows.
         """
-        if self._beside is None:
-            scores, counts = np.zeros(len(plan.columns)), self._told.counts
-            there = counts[:1].sum(axis=(0, 1))
-            noise = (jit.BINS - 1) * (np.count_nonzero(there) - 1) / (2.0 * max(1.0, there.sum()))
-            jit.information(counts, float(self.decay), scores)
-            return scores, MARGIN, max(0.0, float(noise))
-        found: Floats = self._beside.learner.feature_importances_  # type: ignore[attr-defined]
-        return np.ascontiguousarray(found[plan.columns]), MARGIN, 0.0
+        scores, counts = np.zeros(len(plan.columns)), self._told.counts
+        there = counts[:1].sum(axis=(0, 1))
+        noise = (jit.BINS - 1) * (np.count_nonzero(there) - 1) / (2.0 * max(1.0, there.sum()))
+        jit.information(counts, float(self.decay), scores)
+        if self._beside is not None:
+            found: Floats = self._beside.learner.feature_importances_  # type: ignore[attr-defined]
+            if found.any():
+                return np.ascontiguousarray(found[plan.columns]), MARGIN, 0.0
+        return scores, MARGIN, max(0.0, float(noise))
 
     def _tables(self) -> State:
         own = self._choice._asdict() | self._told._asdict() | {"classes": np.array([self._classes])}
