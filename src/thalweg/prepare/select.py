@@ -38,8 +38,8 @@ class Select(Transformer):
     They come out in ``k`` places, ahead of the columns that are no numbers, which stay. What matters is found out every
     ``every`` rows from rows that were learned before: by the mutual information of a column with the label, counted in
     bins of half a standard deviation, or by the importances of a tree or forest that learns beside, once it has split.
-    The first choice is made after 200 rows; until then what comes out is missing. A column keeps its place until another
-    one matters more by a tenth, and by more than chance; to the learner that looks like a drift of this place.
+    The first choice is made after 200 rows; until then what comes out is missing. A column keeps its place until
+    another one matters more by a tenth, and by more than chance; to the learner that looks like a drift of this place.
 
     Examples
     --------
