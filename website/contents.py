@@ -58,6 +58,8 @@ RESULTS = {
     "How it is measured": "benchmarks.md",
     "Measurements": "measurements",
 }
+WIDE = ("performance.md", "results.md", "data-sets.md")
+"""Pages of wide tables, as those in measurements/: they have the room of the table of contents as well."""
 PROJECT = {
     "How it is built": "architecture.md",
     "Design decisions": "decisions",

@@ -42,6 +42,8 @@ def on_files(files: Files, *, config: Any) -> Files:
 def on_page_markdown(markdown: str, *, page: Any, config: Any, files: Files) -> str:
     """Complete the pages that are written in part; lead links out of docs/ to where the site has the page, if so."""
     docs, path = Path(config.docs_dir), page.file.src_uri
+    if path in contents.WIDE or path.startswith("measurements/"):
+        page.meta["hide"] = ["toc"]
     if path == "learners/index.md":
         markdown = learner_pages.index(markdown, docs)
     elif path == "reference/index.md":

@@ -165,3 +165,15 @@ def test_a_control_is_shown(found: Comparison, tmp_path: Path) -> None:
     for words in ("Against NB &lt;fast&gt;", "Bonferroni–Dunn p", '<td class="word" data-head="statistic">χ²</td>'):
         assert words in text, words
     assert "Difference to NB &lt;fast&gt;" in text
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium here")
+def test_a_stream_with_a_long_path_fits_a_phone(found: Comparison, tmp_path: Path) -> None:
+    far = "/home/somebody/" + "a_folder_with_quite_a_long_name/" * 4 + "measurements_of_last_year.csv"
+    cells = [replace(c, stream=far) if c.stream == "sine" else c for c in found.cells]
+    runs = {replace(c, stream=far) if c.stream == "sine" else c: r for c, r in found.results.items()}
+    streams = [far if name == "sine" else name for name in STREAMS]
+    write_page(
+        Comparison(LEARNERS, streams, cells, runs, found.failures, command=f"thalweg {far}"), tmp_path / "p.html"
+    )
+    assert measure(tmp_path / "p.html", tmp_path, 390)["page"] == 390

@@ -172,6 +172,44 @@ def test_many_processes_at_once(home):
     assert run(home) == ("read", "")
 
 
+SLOW = """
+import time
+import numba.core.compiler as compiler
+
+def late(*args, own=compiler.compile_extra, **kws):
+    print("compiles", file=sys.stderr)
+    time.sleep(3)
+    return own(*args, **kws)
+
+compiler.compile_extra = late
+"""
+TWO_ROUTINES = """
+from thalweg.jit.compile import compiled, inlined_entry
+
+@inlined_entry
+def once(x):
+    return x + 0
+
+@compiled
+def twice(x):
+    return once(x) + once(x)
+"""
+
+
+def test_a_routine_that_calls_another_one_of_its_file_waits_for_nobody(home):
+    (home.parent / "code" / "tiny_jit.py").write_text(TWO_ROUTINES)
+    begun = time.monotonic()
+    assert run(home, "from thalweg.jit import code_cache; code_cache.LONGEST_WAIT = 600.0")[0] == "compiled"
+    assert time.monotonic() - begun < 120.0
+
+
+def test_one_process_waits_for_the_code_of_another(home):
+    """The other one is held up in the middle, so that both want the code; only one of them compiles."""
+    answers = [outcome(process) for process in [start(home, SLOW) for _ in range(3)]]
+    assert sorted(said for said, _ in answers) == ["compiled", "read", "read"]
+    assert "".join(err for _, err in answers).count("compiles") == 1
+
+
 def folder(home, name, size, age):
     path = home / name / "inner"
     path.mkdir(parents=True)

@@ -2,6 +2,7 @@
 
 import sys
 import xml.etree.ElementTree as ET
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -102,3 +103,12 @@ def test_labels_are_kept_apart_and_above_the_floor():
     moved = spread([5.0, 5.0, 5.0, 4.9], 1.0, 0.0)
     assert moved == [5.0, 4.0, 3.0, 2.0]
     assert spread([], 1.0, 0.0) == []
+
+
+@pytest.mark.parametrize(("width", "label"), [(8.0, "Rows"), (4.4, "Rows   (▼ drift detected by the learner)")])
+def test_the_words_for_a_mark_never_lie_on_those_of_the_axis(results, width, label):
+    seen = replace(results[0], detected=[20])
+    axes = curves([seen], size=(width, 3.0), strips=False).figure.axes[0]
+    assert axes.get_xlabel() == label
+    beside = [text.get_text() for text in axes.texts if "detected" in text.get_text()]
+    assert bool(beside) == (label == "Rows")

@@ -43,8 +43,8 @@ class DDM(Detector):
     _most: ClassVar[float] = 1.0
 
     min_values: int = whole(default=30, doc="Values before the first test.", least=1, most=1_000_000)
-    warning_level: float = number(default=2.0, doc="Of a warning, in units of s_min.", above=0, most=1000)
-    drift_level: float = number(default=3.0, doc="Of a drift, in units of s_min.", above=0, most=1000)
+    warning_level: float = number(default=2.0, doc="Level of a warning, in units of s_min.", above=0, most=1000)
+    drift_level: float = number(default=3.0, doc="Level of a drift, in units of s_min.", above=0, most=1000)
 
     def _prepare(self) -> None:
         params.number("drift_level", self.drift_level, least=self.warning_level, most=1000)

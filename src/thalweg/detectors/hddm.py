@@ -13,8 +13,10 @@ class HDDM(Detector):
     _least: ClassVar[float] = 0.0
     _most: ClassVar[float] = 1.0
 
-    delta: float = number(default=0.001, doc="Of a drift (δ): smaller is slower and surer.", above=0, below=1)
-    warning_delta: float = number(default=0.005, doc="Of a warning.", above=0, below=1)
+    delta: float = number(
+        default=0.001, doc="Confidence of a drift (δ): smaller is slower and more certain.", above=0, below=1
+    )
+    warning_delta: float = number(default=0.005, doc="Confidence of a warning.", above=0, below=1)
     direction: Literal["up", "forget", "both"] = choice(
         default="up",
         doc='"up": a rise is a drift, and falls are not looked at. "forget": a fall is no drift but starts the '

@@ -62,7 +62,7 @@ class KSWIN(Detector):
         least=5,
     )
     direction: Literal["up", "both"] = choice(default="up", doc='"both": a lower mean is a drift, too.')
-    seed: int = whole(default=1, doc="Of the draws.", least=0)
+    seed: int = whole(default=1, doc="Random seed.", least=0)
 
     def _prepare(self) -> None:
         params.whole("recent", self.recent, least=5, most=int(self.window) // 2)

@@ -148,12 +148,13 @@ def _touch(folder: Path) -> None:
 
 # -- one process at a time --------------------------------------------------------------------------------------------
 
-_locks: list[int] = []
+_locks: dict[Path, int] = {}
+"""The folders that this process has to itself."""
 
 
 def await_others(folder: Path) -> bool:
     """Let no other process compile code of this folder until ``release``; True: one did, so look again."""
-    if fcntl is None:
+    if fcntl is None or folder in _locks:
         return False
     lock, waited, until = None, False, time.monotonic() + LONGEST_WAIT
     try:
@@ -168,7 +169,7 @@ def await_others(folder: Path) -> bool:
                     raise
                 time.sleep(0.05)
             else:
-                _locks.append(lock)
+                _locks[folder] = lock
                 return waited
     except OSError:  # no such folder, or a file system without locks: compiling twice does no harm
         if lock is not None:
@@ -179,7 +180,7 @@ def await_others(folder: Path) -> bool:
 def release() -> None:
     """Let other processes go on: the code is on the disk, or will never be."""
     while _locks:
-        os.close(_locks.pop())
+        os.close(_locks.popitem()[1])
 
 
 # -- removing what nobody uses ----------------------------------------------------------------------------------------

@@ -4,7 +4,7 @@ The line is a warning of the log ``thalweg``, so that it is seen on standard err
 ``logging.getLogger("thalweg").setLevel(logging.ERROR)`` silences it. It comes once in a process.
 
 Python ignores an exception that is raised inside a callback of LLVM, and Ctrl-C may arrive there: it is noted, and
-raised again when the callback is over.
+sent again until it is raised elsewhere.
 """
 
 import logging
@@ -12,10 +12,14 @@ import signal
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from types import FrameType
 from typing import Any, final
 
 PATIENCE = 1.0
 """Seconds that pass before anything is said."""
+AGAIN = 0.2
+"""Seconds after which Ctrl-C is sent again."""
+_CALLBACKS = ("_raw_object_cache_notify", "_raw_object_cache_getbuffer")
 _LINE = "Compiling, once: this may take up to a minute; later runs start at once (`thalweg warmup` does it beforehand)."
 
 
@@ -71,17 +75,39 @@ def _ctrl_c_is_heard() -> Iterator[None]:
     if not main or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
         yield
         return
-    heard = False
+    heard, over = threading.Event(), threading.Event()
+    sender = threading.Thread(target=_insist, args=(over,), daemon=True)
 
-    def hear(number: int, frame: Any) -> None:
-        nonlocal heard
-        heard = True
-        raise KeyboardInterrupt
+    def hear(number: int, frame: FrameType | None) -> None:
+        if not heard.is_set():
+            heard.set()
+            sender.start()
+        if not _in_callback(frame):
+            raise KeyboardInterrupt
 
     signal.signal(signal.SIGINT, hear)
     try:
         yield
     finally:
+        signal.signal(signal.SIGINT, lambda *_: None)
+        over.set()
+        if heard.is_set():
+            sender.join()
         signal.signal(signal.SIGINT, signal.default_int_handler)
-    if heard:
+    if heard.is_set():
         raise KeyboardInterrupt
+
+
+def _insist(over: threading.Event) -> None:
+    """Send Ctrl-C again and again until somebody has acted on it."""
+    while not over.wait(AGAIN):
+        signal.raise_signal(signal.SIGINT)
+
+
+def _in_callback(frame: FrameType | None) -> bool:
+    """Is this inside a function that LLVM calls?"""
+    while frame is not None:
+        if frame.f_code.co_name in _CALLBACKS and "llvmlite" in frame.f_code.co_filename:
+            return True
+        frame = frame.f_back
+    return False

@@ -13,13 +13,15 @@ and classes are not changed. ``self_test`` tries it first; where it fails, Numba
 
 from collections.abc import Callable
 from types import CodeType
-from typing import Any
+from typing import Any, ClassVar
 
 import numba
-from numba.core import sigutils
+from numba.core import sigutils, types
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler, DefaultPassBuilder, Flags
 from numba.core.compiler_lock import global_compiler_lock
+from numba.core.compiler_machinery import register_pass
+from numba.core.typed_passes import NopythonRewrites
 from numba.core.types.misc import unliteral
 
 from thalweg.jit.lookups import remembering
@@ -59,53 +61,6 @@ class _Flags(Flags):  # type: ignore[misc]
         return new
 
 
-class Entry(Compiler):  # type: ignore[misc]
-    """Compiles a routine that Python calls."""
-
-    def __init__(
-        self, typing: Any, target: Any, library: Any, args: Any, returned: Any, flags: Any, names: Any
-    ) -> None:
-        self._lean = passed()
-        if self._lean:
-            typing, flags = remembering(typing), _Flags(flags)
-        super().__init__(typing, target, library, args, returned, flags, names)
-
-    def define_pipelines(self) -> Any:
-        """Leave out what is not needed."""
-        code = self.state.func_id.code
-        if not self._lean or any(isinstance(constant, CodeType) for constant in code.co_consts):
-            return super().define_pipelines()
-        line = DefaultPassBuilder.define_nopython_pipeline(self.state)
-        line.passes = [step for step in line.passes if step[0].__name__ not in NOT_NEEDED]
-        line.finalize()
-        self.state.type_annotation = ""
-        return [line]
-
-    def compile_extra(self, func: Any) -> Any:
-        """Compile; then give the parts that were linked in their globals, which they could not be given before."""
-        result = super().compile_extra(func)
-        if self._lean and not isinstance(result.library, PartLibrary):
-            for environment in result._find_referenced_environments():
-                result.codegen.set_env(environment.env_name, environment)
-        return result
-
-
-class Part(Entry):
-    """Compiles a function that only compiled code calls."""
-
-    def __init__(
-        self, typing: Any, target: Any, library: Any, args: Any, returned: Any, flags: Any, names: Any
-    ) -> None:
-        flags.no_cpython_wrapper = passed()
-        super().__init__(typing, target, library, args, returned, flags, names)
-
-    def compile_extra(self, func: Any) -> Any:
-        """Compile into a library that is never finished."""
-        if self._lean:
-            self.state.library = PartLibrary(self.state.targetctx.codegen(), func.__qualname__)
-        return super().compile_extra(func)
-
-
 class _NoGlobals:
     """Stands for the code generator of a part, which has no address where it could keep its globals."""
 
@@ -114,8 +69,8 @@ class _NoGlobals:
         """Do nothing: ``Entry`` does it for all parts of a routine."""
 
 
-class PartLibrary(JITCodeLibrary):  # type: ignore[misc]
-    """Code to be linked into other code, without machine code of its own."""
+class EntryLibrary(JITCodeLibrary):  # type: ignore[misc]
+    """The code of a routine, which is optimised once."""
 
     def _optimize_functions(self, module: Any) -> None:
         module.data_layout = self._codegen._data_layout
@@ -124,13 +79,19 @@ class PartLibrary(JITCodeLibrary):  # type: ignore[misc]
                 passes, builder = self._codegen._function_pass_manager()
                 passes.run(function, builder)
 
-    def _optimize_final_module(self) -> None:
-        cost: dict[str, Any] = {}
+    def _optimize_final_module(self, **cost: Any) -> None:
+        passes, builder = self._codegen._module_pass_manager(**cost)
+        passes.run(self._final_module, builder)
+
+
+class PartLibrary(EntryLibrary):
+    """Code to be linked into other code, without machine code of its own."""
+
+    def _optimize_final_module(self, **cost: Any) -> None:
         if len(self._final_module.as_bitcode()) > SMALL:  # inlining alone, as Numba does it first of all
             cost = {"opt": self._codegen._opt_level, "loop_vectorize": self._codegen._loopvect, "slp_vectorize": False,
                     "cost": "cheap"}  # fmt: skip
-        passes, builder = self._codegen._module_pass_manager(**cost)
-        passes.run(self._final_module, builder)
+        super()._optimize_final_module(**cost)
 
     def _finalize_final_module(self) -> None:
         self._finalize_dynamic_globals()
@@ -146,6 +107,71 @@ class PartLibrary(JITCodeLibrary):  # type: ignore[misc]
     def codegen(self) -> Any:
         """Whatever is told of globals goes nowhere."""
         return _NoGlobals
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class ArrayRewrites(NopythonRewrites):  # type: ignore[misc]
+    """Rewrites expressions of whole arrays, where there are any."""
+
+    _name = "thalweg_array_rewrites"
+
+    def run_pass(self, state: Any) -> bool:
+        """Look for them first: it is the longest of these passes, and most functions have none."""
+        found = any(isinstance(getattr(s, "return_type", None), types.Array) for s in state.calltypes.values())
+        return bool(found and super().run_pass(state))
+
+
+class Entry(Compiler):  # type: ignore[misc]
+    """Compiles a routine that Python calls."""
+
+    _library: ClassVar[type[EntryLibrary]] = EntryLibrary
+
+    def __init__(
+        self, typing: Any, target: Any, library: Any, args: Any, returned: Any, flags: Any, names: Any
+    ) -> None:
+        self._lean = passed()
+        if self._lean:
+            typing, flags = remembering(typing), _Flags(flags)
+        super().__init__(typing, target, library, args, returned, flags, names)
+
+    def define_pipelines(self) -> Any:
+        """Leave out what is not needed."""
+        code = self.state.func_id.code
+        if not self._lean or any(isinstance(constant, CodeType) for constant in code.co_consts):
+            return super().define_pipelines()
+        line = DefaultPassBuilder.define_nopython_pipeline(self.state)
+        line.passes = [
+            (ArrayRewrites if step is NopythonRewrites else step, why)
+            for step, why in line.passes
+            if step.__name__ not in NOT_NEEDED
+        ]
+        line.finalize()
+        self.state.type_annotation = ""
+        return [line]
+
+    def compile_extra(self, func: Any) -> Any:
+        """Compile; then give the parts that were linked in their globals, which they could not be given before."""
+        if not self._lean:
+            return super().compile_extra(func)
+        self.state.library = self._library(self.state.targetctx.codegen(), func.__qualname__)
+        self.state.library.enable_object_caching()
+        result = super().compile_extra(func)
+        if self._library is EntryLibrary:
+            for environment in result._find_referenced_environments():
+                result.codegen.set_env(environment.env_name, environment)
+        return result
+
+
+class Part(Entry):
+    """Compiles a function that only compiled code calls, into a library that is never finished."""
+
+    _library = PartLibrary
+
+    def __init__(
+        self, typing: Any, target: Any, library: Any, args: Any, returned: Any, flags: Any, names: Any
+    ) -> None:
+        flags.no_cpython_wrapper = passed()
+        super().__init__(typing, target, library, args, returned, flags, names)
 
 
 def entry(function: Callable[..., Any], **options: bool) -> Any:

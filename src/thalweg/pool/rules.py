@@ -99,7 +99,7 @@ class GrowingAlone(Growing):
         doc="The model never takes more: the least promising leaves stop observing. None: no limit.",
         least=1024,
     )
-    seed: int = whole(default=1, doc="For every random draw.", least=0)
+    seed: int = whole(default=1, doc="Random seed.", least=0)
 
     def _prepare(self) -> None:
         if self.bound == "mcdiarmid" and self.criterion != "gini":

@@ -114,7 +114,7 @@ class Projection(Parametrised, ABC):
         below=1,
     )
     points: int = whole(default=1000, doc="Rows that epsilon is for.", least=2)
-    seed: int = whole(default=1, doc="For the matrix.", least=0)
+    seed: int = whole(default=1, doc="Random seed of the matrix.", least=0)
 
     __slots__ = ("_columns", "_schema")
 

@@ -225,9 +225,14 @@ def _mark_drifts(axes: Any, results: Sequence["Result"], theme: Theme) -> None:
                 "drift", (d, 1.0), xycoords=("data", "axes fraction"), xytext=(0, 3), textcoords="offset points",
                 ha="center", va="bottom", color=theme.faint, fontsize=8.5,
             )  # fmt: skip
-    if any(r.detected for r in results):
+    if not any(r.detected for r in results):
+        return
+    words = "▼ drift detected by the learner"
+    if axes.get_xlabel() and axes.figure.get_figwidth() < NARROW:  # no room beside it
+        axes.set_xlabel(f"{axes.get_xlabel()}   ({words})", color=theme.ink, fontsize=9)
+    else:
         axes.annotate(
-            "▼ drift detected by the learner", (1.0, 0.0), xycoords="axes fraction", xytext=(0, -26),
+            words, (1.0, 0.0), xycoords="axes fraction", xytext=(0, -26),
             textcoords="offset points", ha="right", va="center", color=theme.faint, fontsize=8.5,
         )  # fmt: skip
 

@@ -28,12 +28,13 @@ class DriftStream(Alternating):
     """
 
     old: Stream = fields.free(
-        doc="Read from where it is; ``old`` and ``new`` have the same features and classes. Either may drift itself: "
-        "only the one that is chosen moves on, so a nested stream counts its own records.",
+        doc="The first concept, read from its current position; ``old`` and ``new`` have the same features and "
+        "classes. Either may drift itself: only the one that is chosen moves on, so a nested stream counts its own "
+        "records.",
         check=is_stream,
         kw_only=False,
     )
-    new: Stream = fields.free(doc="Takes its place.", check=is_stream, kw_only=False)
+    new: Stream = fields.free(doc="The concept that replaces it.", check=is_stream, kw_only=False)
     position: int = fields.whole(doc="The row, counted from 1, where both are equally likely.", least=0, kw_only=False)
     width: float = fields.number(
         default=1,

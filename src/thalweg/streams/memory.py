@@ -63,7 +63,7 @@ class ArrayStream(Source):
         doc="How the rows come; incremental: shuffled so that a class after another joins those that are there "
         "already, at its ``drifts``.",
     )
-    seed: int = fields.whole(default=1, doc="Of the order.", least=0)
+    seed: int = fields.whole(default=1, doc="Random seed of the order.", least=0)
 
     target: str | None = fields.fixed(None)
     """The column with the labels, where they come from a frame."""

@@ -26,8 +26,8 @@ Rng = Literal["splitmix", "java"]
 """Whose random numbers: the library's own, or those of java.util.Random."""
 
 # Parameters that several streams have, declared once.
-SEED: Any = fields.whole(default=1, doc="Of the random numbers.", least=0)
-LIMIT: Any = fields.whole(default=None, doc="Rows; None: until the stream ends.", least=0)
+SEED: Any = fields.whole(default=1, doc="Random seed.", least=0)
+LIMIT: Any = fields.whole(default=None, doc="Largest number of rows; None: until the stream ends.", least=0)
 RNG: Any = fields.choice(
     default="splitmix", doc="Whose random numbers: the library's own, or Java's, for MOA's very rows."
 )
@@ -245,7 +245,7 @@ class Generator(Source):
     opens_files = False
 
     seed: int = SEED
-    limit: int | None = fields.whole(default=None, doc="Rows; None: endless.", least=0)
+    limit: int | None = fields.whole(default=None, doc="Largest number of rows; None: no limit.", least=0)
 
     rng: Rng = fields.fixed("splitmix")
     _schema: Schema = fields.fixed(Schema(()))

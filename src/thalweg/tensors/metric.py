@@ -40,7 +40,7 @@ class ChordalDistance(RankRule):
     True
     """
 
-    shape: Shape = fields.free(default=fields.REQUIRED, doc="Of the tensors.", check=_check_sizes)
+    shape: Shape = fields.free(default=fields.REQUIRED, doc="Shape of the tensors.", check=_check_sizes)
     keep: int = fields.whole(default=10_000, doc="Bases of so many rows, those asked about last, are kept.", least=2)
 
     def _prepare(self) -> None:

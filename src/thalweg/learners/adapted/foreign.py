@@ -24,7 +24,7 @@ class Foreign(Classifier):
     copied, but not saved, because no file is ever unpickled here.
     """
 
-    model: Any = free(doc="Joins with its parameters and as if it had seen nothing.", kw_only=False)
+    model: Any = free(doc="The model inside: a fresh copy with the same parameters is used.", kw_only=False)
     batch: int = whole(
         default=1,
         doc="It learns so many rows at once; predictions in between come from what it knew before. 1: each row is "

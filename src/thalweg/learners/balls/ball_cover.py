@@ -129,7 +129,7 @@ class BallCover(Covering):
         most=1e100,
     )
     covering: float = number(default=1.0, doc='C0 of "base" and "base-adj".', above=0.0, most=1e100)
-    seed: int = again(default=1, doc="Of the balls discarded by chance.")
+    seed: int = again(default=1, doc="Random seed for discarding balls.")
 
     def _prepare(self) -> None:
         if self.metric == "hamming" and self.variant.endswith("adj"):

@@ -41,7 +41,7 @@ class Scaled(Parametrised):
 class Covering(Scaled, Classifier):
     """A learner that covers the data with balls: what can be seen of them."""
 
-    seed: int = whole(default=1, doc="Of the draws.", least=0)
+    seed: int = whole(default=1, doc="Random seed.", least=0)
 
     __slots__ = ("_cover",)
 

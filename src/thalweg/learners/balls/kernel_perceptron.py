@@ -49,7 +49,7 @@ class KernelPerceptron(KeptRows):
         above=0.0,
         most=1e100,
     )
-    seed: int = whole(default=1, doc="Of the draws.", least=0)
+    seed: int = whole(default=1, doc="Random seed.", least=0)
 
     bundle = o.Kept
 

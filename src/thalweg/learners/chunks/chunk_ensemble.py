@@ -99,7 +99,7 @@ class ChunkEnsemble(Classifier):
     decay: float = number(default=0.9, doc="What is left of a tree's say when the next one comes.", above=0, most=1)
     min_leaf: float = number(default=2.0, doc="Weight that at least two branches of a test must hold.", above=0)
     confidence: float | None = number(
-        default=0.25, doc="Of pessimistic pruning, lower prunes more; None: no pruning.", above=0, most=0.5
+        default=0.25, doc="Confidence of pessimistic pruning: lower prunes more; None: no pruning.", above=0, most=0.5
     )
     backend: Literal["c4.5", "sklearn"] = choice(
         default="c4.5", doc='"c4.5", see ``chunk_tree``; "sklearn": scikit-learn\'s tree by entropy, without pruning.'

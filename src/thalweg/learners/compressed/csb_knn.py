@@ -48,7 +48,7 @@ class CompressedBagging(Bagging, Neighbours, RandomProjection, Classifier):
     sparse = True
     bounded = True
 
-    size: int = whole(default=10, doc="Members.", least=1, most=10_000)
+    size: int = whole(default=10, doc="Number of members.", least=1, most=10_000)
     draws: Literal["skip", "vote"] = choice(
         default="skip",
         doc='"skip": a member leaves a row out where its draw is 0, and that is all (the paper); "vote": the vote of a '

@@ -33,7 +33,7 @@ class CompressedForest(RandomProjection, PassesOnDrifts, Compressed):
         default="arf", doc='A forest or its name: "arf", "leveraging-bagging", "srp", …, also with parameters.'
     )
     size: int = free(default=30, doc="Trees of the forest.")
-    seed: int = again(default=1, doc="For the matrix and the forest.")
+    seed: int = again(default=1, doc="Random seed of the matrix and the forest.")
     n_jobs: int = free(default=1, doc="Threads (-1: one on each core); they change nothing but the time.")
 
     __slots__ = ()

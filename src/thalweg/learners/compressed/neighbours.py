@@ -208,8 +208,8 @@ class CompressedBaggedKNN(Bagging, Neighbours, RandomProjection, PassesOnDrifts,
 
     bounded = True
 
-    size: int = whole(default=10, doc="Members.", least=1, most=MOST)
-    seed: int = again(default=1, doc="For the matrix and the draws.")
+    size: int = whole(default=10, doc="Number of members.", least=1, most=MOST)
+    seed: int = again(default=1, doc="Random seed of the matrix and the draws.")
 
     __slots__ = ()
 
@@ -237,7 +237,7 @@ class CompressedSamKNN(Memories, RandomProjection, Compressed):
     bounded = True
 
     window: int = again(default=1000)
-    seed: int = again(default=1, doc="For the matrix and the clusterings.")
+    seed: int = again(default=1, doc="Random seed of the matrix and the clusterings.")
 
     __slots__ = ()
 

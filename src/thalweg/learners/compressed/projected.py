@@ -205,7 +205,7 @@ class RandomProjection(Size):
     projection: str | Projection = free(
         default="gaussian", doc='A projection or its name: "gaussian", "bernoulli", "very-sparse", "fourier", "hash".'
     )
-    seed: int = whole(default=1, doc="For the matrix.", least=0)
+    seed: int = whole(default=1, doc="Random seed of the matrix.", least=0)
 
     def _make_projection(self) -> Projection:
         return make_projection("projection", self.projection, **self._size(), seed=self.seed)
@@ -228,7 +228,7 @@ class Projected(Compressed):
     """
 
     learner: Classifier = free(
-        default=REQUIRED, doc="Joins with its parameters and as if it had seen nothing.", check=check_inner
+        default=REQUIRED, doc="The learner inside: a fresh copy with the same parameters is used.", check=check_inner
     )
     projection: str | Projection = free(
         default="gaussian",

@@ -109,7 +109,7 @@ class StreamingDeepForest(WithImportances, Classifier):
         least=1,
         most=100,
     )
-    seed: int = whole(default=1, doc="For every random draw.", least=0)
+    seed: int = whole(default=1, doc="Random seed.", least=0)
     n_jobs: int = free(
         default=1, doc="Threads (-1: one on each core); they change nothing but the time.", check=check_jobs
     )

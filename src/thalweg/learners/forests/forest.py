@@ -86,7 +86,7 @@ class Forest(Growing, WithImportances, Classifier):
         doc="The model never takes more: the least promising leaves of all members stop observing. None: no limit.",
         least=1024,
     )
-    seed: int = whole(default=1, doc="For every random draw.", least=0)
+    seed: int = whole(default=1, doc="Random seed.", least=0)
     n_jobs: int = free(
         default=1, doc="Threads (-1: one on each core); they change nothing but the time.", check=check_jobs
     )

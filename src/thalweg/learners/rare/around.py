@@ -23,7 +23,7 @@ class Around(SeenThrough, Classifier):
     """Declares the tables that the wrapper itself has."""
 
     learner: Classifier = free(
-        doc="Joins with its parameters and as if it had seen nothing.", check=check_inner, kw_only=False
+        doc="The learner inside: a fresh copy with the same parameters is used.", check=check_inner, kw_only=False
     )
 
     def _prepare(self) -> None:

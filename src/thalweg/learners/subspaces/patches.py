@@ -54,7 +54,7 @@ class PatchFeatures(Parametrised):
         most=1000,
     )
     cells: int = whole(default=4, doc="Along each side of the image.", least=1, most=32)
-    seed: int = whole(default=1, doc="Of the patches that are looked at.", least=0)
+    seed: int = whole(default=1, doc="Random seed of the sample of patches.", least=0)
 
     def _prepare(self) -> None:
         self._shape: tuple[int, ...] = ()

@@ -89,7 +89,7 @@ class CKDTForest(BinnedTreeParams, RankRule, TensorParams, Classifier):
     tensors = True
     bounded = True
 
-    size: int = fields.whole(default=10, doc="Members.", least=1, most=10_000)
+    size: int = fields.whole(default=10, doc="Number of trees.", least=1, most=10_000)
     rate: float = fields.number(default=6.0, doc="Mean of the Poisson weight of a tensor (λ).", above=0, below=100)
     landmarks: int = fields.whole(
         default=20,

@@ -24,7 +24,7 @@ class TensorParams(Parametrised):
         "one size may be -1.",
         check=refuse_shape,
     )
-    seed: int = fields.whole(default=1, doc="Of all draws.", least=0)
+    seed: int = fields.whole(default=1, doc="Random seed.", least=0)
 
 
 @final

@@ -81,11 +81,11 @@ class BinnedTrees(BinnedTreeParams):
     [(1, True)]
     """
 
-    trees: int = fields.whole(default=1, doc="How many.", least=1, most=1_000_000)
+    trees: int = fields.whole(default=1, doc="Number of trees.", least=1, most=1_000_000)
     bound: Bound = fields.again(default="lcb")
     leaf: Leaf = fields.again(default="adaptive")
     max_depth: int = fields.whole(default=20, doc="A tree stops growing there.", least=0, most=1_000_000)
-    bins: int = fields.whole(default=32, doc="Of each feature, at most.", least=2, most=4096)
+    bins: int = fields.whole(default=32, doc="Largest number of bins of a feature.", least=2, most=4096)
 
     def _prepare(self) -> None:
         rules = np.zeros(jit.RULES)

@@ -67,7 +67,7 @@ class McDiarmidTree(BinnedTreeParams, WithImportances, Classifier):
     )
     max_depth: int = fields.whole(default=20, doc="The tree stops growing there.", least=0, most=1_000_000)
     bins: int = fields.whole(
-        default=32, doc="Of each feature, between quantiles of the first rows.", least=2, most=4096
+        default=32, doc="Bins of each feature, between quantiles of the first rows.", least=2, most=4096
     )
     window: int = fields.whole(
         default=100,

@@ -44,7 +44,7 @@ class BaggedKNN(Bagging, Neighbours, Classifier):
     missing = "native"
     bounded = True
 
-    size: int = whole(default=10, doc="Members.", least=1, most=MOST)
+    size: int = whole(default=10, doc="Number of members.", least=1, most=MOST)
     seed: int = whole(default=1, doc="For the draws.", least=0)
 
     __slots__ = ("_bag", "_code", "_detector_rules", "_window")

@@ -28,7 +28,7 @@ class HyperCube(Generator):
     (10000, 20000)
     """
 
-    features: int = whole(default=5, doc="How many.", least=1, most=10_000_000)
+    features: int = whole(default=5, doc="Number of features.", least=1, most=10_000_000)
     width: float = number(default=0.5, doc="Width of the cube, which starts in the middle.", above=0, below=1)
     inside: float = number(
         default=0.3,

@@ -28,7 +28,7 @@ class Hyperplane(Generator):
     True
     """
 
-    features: int = whole(default=10, doc="How many.", least=1, most=10_000_000)
+    features: int = whole(default=10, doc="Number of features.", least=1, most=10_000_000)
     drifting: int = whole(default=2, doc="How many weights change.", least=0)
     magnitude: float = number(default=0.0, doc="By how much they change with each record.", least=0, most=1)
     noise: float = number(default=0.05, doc="Share of flipped labels.", least=0, most=1)

@@ -35,7 +35,7 @@ class RandomTree(Generator):
     depth: int = whole(default=5, doc="Depth of the tree.", least=0, most=100)
     first_leaf: int = whole(default=3, doc="The level from which on a node may be a leaf.", least=0)
     leaf_fraction: float = number(default=0.15, doc="The probability that it is one.", least=0, most=1)
-    model_seed: int = whole(default=1, doc="Of the tree; ``seed`` is that of the records.", least=0)
+    model_seed: int = whole(default=1, doc="Random seed of the tree; ``seed`` is that of the records.", least=0)
     rng: Rng = RNG
 
     def _prepare(self) -> None:

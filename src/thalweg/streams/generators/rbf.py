@@ -31,8 +31,8 @@ class RandomRBF(Generator):
     """
 
     classes: int = whole(default=2, doc="How many; a class may own no centroid.", least=2)
-    features: int = whole(default=10, doc="How many.", least=1)
-    centroids: int = whole(default=50, doc="How many.", least=1)
+    features: int = whole(default=10, doc="Number of features.", least=1)
+    centroids: int = whole(default=50, doc="Number of clusters.", least=1)
     speed: float = number(
         default=0.0,
         doc="How far a drifting centroid moves before each record, in a fixed direction, turning at the walls of "
@@ -40,7 +40,7 @@ class RandomRBF(Generator):
         least=0,
     )
     drifting: int | None = whole(default=None, doc="How many centroids move; None: all of them.", least=0)
-    model_seed: int = whole(default=1, doc="Of centroids and directions; ``seed`` is that of the records.", least=0)
+    model_seed: int = whole(default=1, doc="Random seed of the clusters; ``seed`` is that of the records.", least=0)
     rng: Rng = RNG
 
     def _prepare(self) -> None:

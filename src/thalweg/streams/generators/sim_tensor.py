@@ -46,11 +46,13 @@ class SimTensor(Generator):
     ((100, 123), (10, 10, 10, 10))
     """
 
-    order: int = whole(default=3, doc="Modes.", least=1, most=32)
-    size: int = whole(default=100, doc="Of each mode.", least=1)
+    order: int = whole(default=3, doc="Number of modes.", least=1, most=32)
+    size: int = whole(default=100, doc="Values in each mode.", least=1)
     rank: int = whole(default=3, doc="The CP rank of a tensor (r).", least=1)
     drift: Drift = choice(default="none", doc="How the concept changes.")
-    shapes: tuple[float, float] = free(default=(2.0, 3.0), doc="Of the two classes, at first.", check=_two_numbers)
+    shapes: tuple[float, float] = free(
+        default=(2.0, 3.0), doc="Gamma shapes of the two classes at the start.", check=_two_numbers
+    )
     changes: int = whole(
         default=3,
         doc="How many, equally spaced; at each both shapes are multiplied by one number from [1.2, 1.8], or divided by "
@@ -60,7 +62,7 @@ class SimTensor(Generator):
     )
     width: float = number(
         default=0.1,
-        doc="Of a gradual or incremental change, as a share of the tensors between two changes.",
+        doc="Width of a gradual or incremental change, as a share of the tensors between two changes.",
         above=0,
         most=1,
     )

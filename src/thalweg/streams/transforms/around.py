@@ -37,7 +37,9 @@ class Around(Source):
 
     opens_files = False
 
-    stream: Stream = free(doc="Read from where it is.", check=is_stream, kw_only=False)
+    stream: Stream = free(
+        doc="The stream to change; it is read from its current position.", check=is_stream, kw_only=False
+    )
     limit: int | None = LIMIT
 
     seed: int = fixed(0)
@@ -107,7 +109,11 @@ class Thinned(Around):
     of the block has been used. A subclass writes ``_pick``.
     """
 
-    stream: Stream = free(doc="Knows its classes; read from where it is.", check=is_stream, kw_only=False)
+    stream: Stream = free(
+        doc="The stream to change, with known classes; it is read from its current position.",
+        check=is_stream,
+        kw_only=False,
+    )
 
     def _prepare(self) -> None:
         self._classes = known_classes(self.stream)

@@ -75,8 +75,8 @@ class ImageDrift(Around):
     degrees: float = number(default=90.0, doc="Angle of a rotation, against the clock.")
     sigma: float = number(default=1.0, doc="Standard deviation of the blur, in pixels.", above=0)
     white: float | None = number(default=None, doc="The highest value of a pixel; None: what the stream says.", above=0)
-    seed: int = whole(default=1, doc="Of the random numbers.", least=0)
-    limit: int | None = whole(default=None, doc="Images; None: until the stream ends.", least=0)
+    seed: int = whole(default=1, doc="Random seed.", least=0)
+    limit: int | None = whole(default=None, doc="Largest number of images; None: until the stream ends.", least=0)
 
     def _prepare(self) -> None:
         self._given_stream, self._given_white = self.stream, self.white

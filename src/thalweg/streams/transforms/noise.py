@@ -26,7 +26,11 @@ class LabelNoise(Around):
     True
     """
 
-    stream: Stream = free(doc="Knows its classes, two or more; read from where it is.", check=is_stream, kw_only=False)
+    stream: Stream = free(
+        doc="The stream to change, with two or more known classes; it is read from its current position.",
+        check=is_stream,
+        kw_only=False,
+    )
     noise: float = number(
         default=0.1, doc="Share of the labels that are replaced by another class.", least=0, most=1, kw_only=False
     )
@@ -59,7 +63,7 @@ class MissingValues(Around):
 
     share: float = number(default=0.1, doc="Probability that a value is missing.", least=0, most=1, kw_only=False)
     columns: Sequence[str | int] | str | int | None = free(
-        default=None, doc="In which features, by name or position; None: in all.", old="features"
+        default=None, doc="The features, by name or position; None: all.", old="features"
     )
     seed: int = SEED
 
@@ -91,7 +95,7 @@ class DelayedLabels(Around):
     """
 
     delay: float = number(doc="How much later, in the units of time.", least=0, kw_only=False)
-    jitter: float = number(default=0.0, doc="Up to so much more, drawn uniformly for each record.", least=0)
+    jitter: float = number(default=0.0, doc="Largest additional delay, drawn uniformly for each record.", least=0)
     seed: int = SEED
 
     def _changed(self, chunk: Chunk) -> Chunk:

@@ -32,7 +32,7 @@ class RecurringDrift(Alternating):
         "chosen moves on.",
         kw_only=False,
     )
-    period: int = fields.whole(doc="Rows of each.", least=1, kw_only=False)
+    period: int = fields.whole(doc="Rows before the next stream takes over.", least=1, kw_only=False)
     width: float = fields.number(
         default=1,
         doc="How long each change takes, along the sigmoid of ``DriftStream``, at most a period; 1: abrupt.",
