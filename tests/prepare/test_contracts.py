@@ -264,6 +264,7 @@ def test_a_pipeline_inside_others_saved_and_served(name, params, tmp_path):
     ):
         assert outer.readings == learner.readings
         np.testing.assert_array_equal(outer.declare(SCHEMA).test_then_train(X, y), wanted)
+    assert [type(step) for step in single.steps] == [type(made(name, params))]
     thalweg.save(single, tmp_path / "m.safetensors")
     again = thalweg.load(tmp_path / "m.safetensors")
     assert again.get_params(deep=False)["transformers"][0].get_params() == made(name, params).get_params()

@@ -17,7 +17,9 @@ from thalweg import (
     Pipeline,
     Predictor,
     Random,
+    Select,
     StandardScaler,
+    TargetEncoder,
     Trainer,
     Vote,
     WindowKNN,
@@ -183,6 +185,16 @@ def test_refusals():
         learner.explain_one([1.0])
     with pytest.raises(ValueError, match="^X must hold no missing value"):
         pipeline(StandardScaler(), Rejecting()).partial_fit([[np.nan]], ["a"])
+
+
+def test_its_parts_can_be_taken_out():
+    X, y, schema = mixed()
+    whole = pipeline(TargetEncoder(), Select(k=2, by="hoeffding-tree", every=100), HoeffdingTree()).declare(schema)
+    whole.partial_fit(X, y)
+    encoder, select = whole.steps
+    assert len(select.selected) == 2
+    Z = encoder.transform(X)
+    np.testing.assert_array_equal(select.transform(Z), whole.transform(X))
 
 
 def test_a_stream_of_frames_with_new_words():

@@ -202,7 +202,7 @@ def stream_maker(thing: Any, options: Mapping[str, Any]) -> Callable[[int], Any]
                 f"or functions that make a stream, got {params.shown(thing)}"
             )
         given = {name: value for name, value in options.items() if name in _OF_FRAMES and value is not None}
-        thing = as_stream(thing, name="on", **given)
+        thing = as_stream(thing, name="on", readings=options.get("readings", NONE), **given)
         warn_about(thing, stacklevel=5)
     state = thing.state()
 

@@ -138,8 +138,8 @@ def prequential(
     18
     """
     _check(delay)
-    stream = as_stream(stream, target, **options)
     learner = make_learner(learner) if isinstance(learner, str) else as_learner(learner)
+    stream = as_stream(stream, target, **{"readings": learner.readings} | options)
     warn_about(stream)
     for what, value, least in (
         ("limit", limit, 0), ("every", every, 1), ("window", window, 1), ("chunk", chunk, 1),

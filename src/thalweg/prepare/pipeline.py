@@ -96,7 +96,9 @@ class Pipeline(Classifier):
     @property
     def steps(self) -> list[Transformer]:
         """The transformers with what they know: copies."""
-        return [step.copy() for step in self._steps] if self._started else [step.fresh() for step in self.transformers]
+        if not self._started:
+            return [step.fresh() for step in self.transformers]
+        return [step.lend(self._labels).copy() for step in self._steps]
 
     def transform(self, X: Any) -> Any:
         """Give rows as the learner sees them now. Changes nothing.

@@ -35,11 +35,11 @@ def _check_by(name: str, value: Any) -> None:
 class Select(Transformer):
     """Keep the ``k`` columns of numbers that say most about the label, and choose anew as the stream goes on.
 
-    They come out in ``k`` places, ahead of the columns that are no numbers, which stay. A column keeps its place until
-    another one matters more than it by a tenth; to the learner that looks like a drift of this place. What matters is
-    found out every ``every`` rows from rows that were learned before: by the mutual information of a column with the
-    label, counted in bins of half a standard deviation, or by the importances of a tree or forest that learns beside.
-    The first choice is made after 200 rows; until then the first columns have the places.
+    They come out in ``k`` places, ahead of the columns that are no numbers, which stay. What matters is found out every
+    ``every`` rows from rows that were learned before: by the mutual information of a column with the label, counted in
+    bins of half a standard deviation, or by the importances of a tree or forest that learns beside, once it has split.
+    The first choice is made after 200 rows; until then what comes out is missing. A column keeps its place until
+    another one matters more by a tenth, and by more than chance; to the learner that looks like a drift of this place.
 
     Examples
     --------
@@ -66,6 +66,7 @@ class Select(Transformer):
     __slots__ = ("_beside", "_choice", "_classes", "_told")
 
     def _prepare(self) -> None:
+        self.missing = "made"
         if isinstance(self.by, str) and self.by != INFORMATION:
             _check_by("by", make_learner(self.by))
 
@@ -91,9 +92,8 @@ class Select(Transformer):
 
     def _start(self, plan: Plan) -> None:
         c, learner = len(plan.columns), self._learner()
-        first = np.arange(self.k)
         wait = np.array([min(FIRST, self.every), 0], dtype=np.int64)
-        self._choice = jit.Choice(np.where(first < c, first, -1), wait)
+        self._choice = jit.Choice(np.full(self.k, -1), wait)
         self._told = jit.Told(np.zeros((3, c)), np.zeros((c, jit.BINS, jit.CLASSES)))
         self._beside = None if learner is None else Inner(learner, plan.schema)
         self._classes = 0
@@ -112,26 +112,31 @@ class Select(Transformer):
             self._learn(plan, X[i:stop], y[i:stop], w[i:stop], learned[i:stop])
             i = stop
             if self._choice.clock[jit.WAIT] == 0:
-                jit.choose(self._choice.chosen, self._scores(plan), MARGIN)
+                jit.choose(self._choice.chosen, *self._scores(plan))
                 self._choice.clock[jit.WAIT] = self.every
 
     def _learn(self, plan: Plan, X: Floats, y: Ints, w: Floats, learned: Bools) -> None:
-        if self._beside is None:
-            jit.count(*self._told, plan.columns, X, y, w, learned)
-            return
+        jit.count(*self._told, plan.columns, X, y, w, learned)
         rows = np.flatnonzero(learned)
-        if len(rows):
+        if self._beside is not None and len(rows):
             known = self._classes
             self._classes = max(known, int(y[rows].max()) + 1)
             self._beside.play(X, y, w, ~rows, np.zeros((len(X), self._classes)), known)
 
-    def _scores(self, plan: Plan) -> Floats:
-        if self._beside is None:
-            scores = np.zeros(len(plan.columns))
-            jit.information(self._told.counts, float(self.decay), scores)
-            return scores
-        found: Floats = self._beside.learner.feature_importances_  # type: ignore[attr-defined]
-        return np.ascontiguousarray(found[plan.columns])
+    def _scores(self, plan: Plan) -> tuple[Floats, float, float]:
+        """Say how much each column matters, by what factor more it must matter to be chosen anew, and by what sum.
+
+        By chance alone, a column of noise has information of (bins - 1) (classes - 1) / 2 n in n rows.
+        """
+        scores, counts = np.zeros(len(plan.columns)), self._told.counts
+        there = counts[:1].sum(axis=(0, 1))
+        noise = (jit.BINS - 1) * (np.count_nonzero(there) - 1) / (2.0 * max(1.0, there.sum()))
+        jit.information(counts, float(self.decay), scores)
+        if self._beside is not None:
+            found: Floats = self._beside.learner.feature_importances_  # type: ignore[attr-defined]
+            if found.any():
+                return np.ascontiguousarray(found[plan.columns]), MARGIN, 0.0
+        return scores, MARGIN, max(0.0, float(noise))
 
     def _tables(self) -> State:
         own = self._choice._asdict() | self._told._asdict() | {"classes": np.array([self._classes])}

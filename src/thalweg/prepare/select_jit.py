@@ -57,7 +57,7 @@ def take(
     for i in range(start, len(X)):
         x, z = X[i], out[i]
         for j in range(k):
-            z[j] = x[columns[chosen[j]]] if chosen[j] >= 0 else 0.0
+            z[j] = x[columns[chosen[j]]] if chosen[j] >= 0 else math.nan
         for j in range(len(others)):
             z[k + j] = x[others[j]]
         if learned[i]:
@@ -116,7 +116,7 @@ def information(counts: Floats, decay: float, scores: Floats) -> None:
 
 
 @hot
-def choose(chosen: Ints, scores: Floats, margin: float) -> None:
+def choose(chosen: Ints, scores: Floats, margin: float, noise: float) -> None:
     """Let the best column that is not chosen take the place of the worst one that is, while it is clearly better."""
     for _ in range(len(chosen)):
         best = worst = -1
@@ -129,6 +129,6 @@ def choose(chosen: Ints, scores: Floats, margin: float) -> None:
         for j in range(len(chosen)):
             if worst < 0 or (chosen[worst] >= 0 and (chosen[j] < 0 or scores[chosen[j]] < scores[chosen[worst]])):
                 worst = j
-        if best < 0 or (chosen[worst] >= 0 and scores[best] <= margin * scores[chosen[worst]]):
+        if best < 0 or (chosen[worst] >= 0 and scores[best] <= margin * scores[chosen[worst]] + noise):
             return
         chosen[worst] = best

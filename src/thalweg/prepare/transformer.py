@@ -240,6 +240,11 @@ class Transformer(Parametrised, Kept):
         self._follow(plan, X, y, w, learned, out)
         return out
 
+    def lend(self, labels: Labels) -> Self:
+        """Give the transformer itself as one that knows the labels, to be looked at or copied, not to learn."""
+        self._labels = labels
+        return self
+
     def tables(self) -> State:
         """Give the tables, not copied; none before the first row."""
         return {} if self._plan is None else self._tables()

@@ -9,7 +9,8 @@ import numpy as np
 from thalweg.core import door
 from thalweg.core.params import shown
 from thalweg.core.protocols import Stream
-from thalweg.registry.typed import open_stream
+from thalweg.core.readings import NONE, Readings
+from thalweg.registry.typed import is_file, open_stream
 from thalweg.streams.files.columns import Columns
 from thalweg.streams.iterable import IterableStream
 from thalweg.streams.memory import ArrayStream
@@ -20,7 +21,9 @@ _WAYS = (
 )
 
 
-def as_stream(data: Any, target: str | None = None, *, name: str = "stream", **options: Any) -> Stream:
+def as_stream(
+    data: Any, target: str | None = None, *, name: str = "stream", readings: Readings = NONE, **options: Any
+) -> Stream:
     """Make a stream of what holds records with labels; a stream stays what it is.
 
     Parameters
@@ -32,6 +35,8 @@ def as_stream(data: Any, target: str | None = None, *, name: str = "stream", **o
         The column, or field, with the labels; None: pairs have them apart, and ``class`` is the column of a file.
     name : str
         What to call the argument in a message.
+    readings : Readings
+        How a pipeline wants columns with dates or text to be read; a stream has been read already.
     options
         How a file or frame is read: ``drop``, ``nominal``, ``time``, …
 
@@ -44,7 +49,12 @@ def as_stream(data: Any, target: str | None = None, *, name: str = "stream", **o
         _refuse(f"{name} is a stream, which says itself", target, options)
         return data  # type: ignore[no-any-return]
     if isinstance(data, (str, os.PathLike)):
-        return open_stream(os.fspath(data), target=target, **options)
+        text = os.fspath(data)
+        if readings and (text[:1] == "-" or is_file(text)):
+            options = {"readings": readings} | options
+        return open_stream(text, target=target, **options)
+    if readings:
+        options = {"readings": readings} | options
     if isinstance(data, tuple) and len(data) == 2 and target is None and not _is_pair(data[0]):
         return ArrayStream(*data, **options)
     if is_table(data):
@@ -84,7 +94,7 @@ def _of_frame(frame: Any, target: str | None, name: str, options: dict[str, Any]
     target = "class" if target is None and "class" in names else target
     if target is None:
         raise ValueError(f"target must name the column of {name} with the labels, one of {shown(names, 200)}, got None")
-    own = {"time", "label_time", "drop", "nominal", "schema"}
+    own = {"time", "label_time", "drop", "nominal", "schema", "readings"}
     how = {key: options.pop(key) for key in own & options.keys()}
     columns = Columns(name, dict(zip(names, table.schema.types, strict=True)), target=target, **how)
     chunk = columns.chunk(table, 0)

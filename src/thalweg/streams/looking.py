@@ -5,6 +5,7 @@ seen and what to type. Nothing is changed.
 """
 
 import re
+import shlex
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
@@ -160,6 +161,8 @@ class _Columns:
         own: list[Remark] = []
         X: Any = self.seen.chunk.X
         for f, feature in enumerate(self.seen.schema.features):
+            if feature.time or feature.text is not None:  # a pipeline wants it so
+                continue
             column = X[:, f]
             what = self._nominal(feature, column) if feature.nominal else self._numeric(feature, column)
             if what is None and self.leaks and self._tells_all(column, feature.nominal):
@@ -284,7 +287,6 @@ def _codes(y: NDArray[Any]) -> NDArray[np.int64]:
 def _typed(option: str, names: Sequence[str]) -> str:
     import csv
     import io
-    import shlex
 
     line = io.StringIO()
     csv.writer(line, lineterminator="").writerow(names)
@@ -321,11 +323,16 @@ def _or_time(names: tuple[str, ...]) -> tuple[str, str]:
 def _or_prepared(word: str) -> Callable[[tuple[str, ...]], tuple[str, str]]:
     """Advise a transformer, if there is one for it."""
 
-    def more(_names: tuple[str, ...]) -> tuple[str, str]:
+    def more(names: tuple[str, ...]) -> tuple[str, str]:
         name = next((n for n in TRANSFORMERS if word in n), None)
         if name is None:
             return "", ""
-        return f", or --prep {name}", f", or a pipeline with {TRANSFORMERS[name].name}"
+        typed = ", ".join(n if n.isidentifier() else repr(n) for n in names)
+        given = repr(names[0] if len(names) == 1 else list(names))
+        return (
+            f", or {shlex.join(['--prep', f'{name}({typed})' if len(names) == 1 else f'{name}([{typed}])'])}",
+            f", or a pipeline with {TRANSFORMERS[name].name}({given})",
+        )
 
     return more
 
