@@ -64,7 +64,9 @@ def adaptive(picture: Picture) -> str:
     """Write a picture as SVG whose colours follow those of the page that shows it, light or dark."""
     svg, style = picture.inline(), f"<style>{page_colours()}</style>"
     start = svg.index(">") + 1
-    more = ' xmlns="http://www.w3.org/2000/svg" font-family="system-ui, sans-serif"'
+    wide, high = (float(text) * 1.25 for text in re.findall(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', svg)[0])
+    more = f' xmlns="http://www.w3.org/2000/svg" width="{wide:.0f}" height="{high:.0f}"'
+    more += ' font-family="system-ui, sans-serif"'
     return f"{svg[: start - 1]}{more}>{style}<title>{_escaped(picture.alt)}</title>{svg[start:]}\n"
 
 

@@ -66,3 +66,13 @@ def test_a_notebook_shows_summary_curve_and_classes(result):
     assert at == sorted(at)
     assert "currentColor" in page
     assert "#" not in page.replace("&#", "")  # no colour of its own, which a dark notebook would hide
+
+
+def test_rows_without_a_prediction_are_no_point_of_the_reliability_curve():
+    X = np.random.default_rng(1).normal(size=(500, 2))
+    found = prequential(ArrayStream(X, X[:, 0] > X[:, 1]), NaiveBayes())
+    assert found.unpredicted > 0
+    assert found.calibration[0][0] == 0
+    line = run_plots.reliability(found).figure.axes[0].lines[1]
+    assert len(line.get_xdata()) == len(found.calibration) - 1
+    assert min(line.get_xdata()) > 0

@@ -88,7 +88,8 @@ def importances_over_time(result: "Result", *, size: tuple[float, float] = (8.0,
 
 def reliability(result: "Result", *, size: tuple[float, float] = (8.0, 3.8)) -> Picture:
     """Draw the share that was right by the probability of what was predicted; on the dashed line both are the same."""
-    sure, right, weight = (100.0 * column for column in np.array(result.calibration).T)
+    found = np.array([point for point in result.calibration if point[0] > 0.0])  # 0: there was no prediction
+    sure, right, weight = (100.0 * column for column in found.reshape(-1, 3).T)
     figure, axes = _axes(*size)
     low = 10.0 * np.floor(min(sure.min(), right.min()) / 10.0)
     axes.plot([low, 100.0], [low, 100.0], color=LIGHT.faint, linewidth=1.0, linestyle=(0, (4, 3)))

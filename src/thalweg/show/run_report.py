@@ -96,7 +96,7 @@ def _features(result: "Result") -> Iterator[part.Part]:
 
 
 def _calibration(result: "Result") -> Iterator[part.Part]:
-    if not result.calibration:
+    if not any(sure > 0.0 for sure, *_ in result.calibration):
         return
     error = result.final.get("calibration_error", float("nan"))
     if error == error:
