@@ -1,7 +1,12 @@
 """Every registered transformer keeps every promise; a new one is tested here as soon as it is in the registry."""
 
 import copy
+import hashlib
+import json
+import os
 import pickle
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -273,3 +278,25 @@ def test_a_pipeline_inside_others_saved_and_served(name, params, tmp_path):
         trainer.feed(X, y)
         with thalweg.Predictor(tmp_path / "t", wait=None, poll=None) as predictor:
             np.testing.assert_array_equal(predictor.predict_proba(X), single.predict_proba(X))
+
+
+def digests():
+    """Give what every transformer makes of some rows, as digests of the bits."""
+    X, y, w = rows(12)
+    found = {}
+    for i, (name, params) in enumerate(CASES):
+        if "by" not in params:  # trees are tested elsewhere, and take long
+            made_of = met(name, params).transform_then_learn(X, y, w)
+            found[f"{name}-{i}"] = hashlib.sha256(np.ascontiguousarray(made_of + 0.0)).hexdigest()
+    return found
+
+
+def test_the_same_bits_without_compilation():
+    code = "import json; from prepare.test_contracts import digests; print(json.dumps(digests()))"
+    path = os.pathsep.join(sys.path)
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", code], capture_output=True, text=True, check=False,
+        env={**os.environ, "NUMBA_DISABLE_JIT": "1", "PYTHONPATH": path},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr[-2_000:]
+    assert json.loads(done.stdout) == digests()
