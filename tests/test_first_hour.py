@@ -13,6 +13,7 @@ import pandas as pd
 import pytest
 
 import thalweg
+from browser import CHROMIUM, measure
 from thalweg import (
     AdaptiveRandomForest,
     ArrayStream,

@@ -73,6 +73,7 @@ from thalweg.learners.forests.bagging import OnlineBagging as OnlineBagging
 from thalweg.learners.forests.leveraging import LeveragingBagging as LeveragingBagging
 from thalweg.learners.forests.smooth_boost import OnlineSmoothBoost as OnlineSmoothBoost
 from thalweg.learners.forests.srp import StreamingRandomPatches as StreamingRandomPatches
+from thalweg.learners.networks.logistic import LogisticRegression as LogisticRegression
 from thalweg.learners.networks.odl import OnlineDeepLearning as OnlineDeepLearning
 from thalweg.learners.rare.balanced import Balanced as Balanced
 from thalweg.learners.rare.costs import CostSensitive as CostSensitive

@@ -91,6 +91,7 @@ def bad_rows_change_nothing(make: Make) -> None:
         "X of complex numbers": X + 1j,
         "X with rows of different widths": [[1.0, 2.0, 3.0, 4.0]] * 5 + [[1.0]],
         "X of dicts and a number": [*[{}] * 5, 5.0],
+        "X of dicts with a field too many": [{"x0": 1.0, "no such feature": 1.0}] * 6,
         "X that is None": None,
         "X that is text": "rows",
         "X that is a number": 5,

@@ -122,6 +122,9 @@ _FAMILIES = {
         "naive-bayes": Entry(
             ".learners.baselines.naive_bayes:NaiveBayes", "independent features, Gaussians and counts"
         ),
+        "logistic-regression": Entry(
+            ".learners.networks.logistic:LogisticRegression", "a weight for each column and class, dense or sparse"
+        ),
         "majority": Entry(".learners.baselines.majority:MajorityClass", "always the most frequent class so far"),
         "no-change": Entry(".learners.baselines.no_change:NoChange", "always the previous label"),
     },

@@ -17,6 +17,7 @@ from thalweg.detectors.detector import Detector
 from thalweg.jit.compile import plain
 from thalweg.jit.random import seeded
 from thalweg.learners.networks import net_jit as jit
+from thalweg.learners.networks.layout import for_codes, lay_out, places, width, with_starts
 from thalweg.learners.networks.odl_jit import play
 
 LOSSES = {"minmax": jit.MINMAX, "zero_one": jit.ZERO_ONE, "clipped": jit.CLIPPED}
@@ -134,7 +135,7 @@ class OnlineDeepLearning(Classifier):
     # -- what a learner writes ----------------------------------------------------------------------------------------
 
     def _start(self, schema: Schema) -> None:
-        layout = _lay_out(schema, np.zeros((0, 2), dtype=np.int64))
+        layout = lay_out(schema, np.zeros((0, 2), dtype=np.int64))
         net = self._blank(layout, classes=0)
         net["alpha"][:] = _evenly(int(self.layers), self.input_classifier)
         net["head"][jit.H_SINCE] = jit.BOOSTED_ROWS
@@ -158,7 +159,7 @@ class OnlineDeepLearning(Classifier):
             )
 
     def _extend(self, schema: Schema) -> None:
-        self._widen(_lay_out(schema, self._net["layout"]))
+        self._widen(lay_out(schema, self._net["layout"]))
 
     def _tables(self) -> State:
         return dict(self._net)
@@ -186,7 +187,7 @@ class OnlineDeepLearning(Classifier):
 
     def _blank(self, layout: Ints, classes: int) -> State:
         """Make tables full of zeros."""
-        L, u, d = int(self.layers), int(self.units), _width(layout)
+        L, u, d = int(self.layers), int(self.units), width(layout)
         detector = make_detector("drift", self.drift)
         return {
             "inputs": np.zeros((d, u)), "hidden": np.zeros((L - 1, u, u)), "bias": np.zeros((L, u)),
@@ -214,22 +215,14 @@ class OnlineDeepLearning(Classifier):
                 room = [(0, 0)] * net[name].ndim
                 room[axis] = (0, C - had)
                 net[name] = np.pad(net[name], room)
-        layout = net["layout"]
-        nominal = np.flatnonzero(layout[:, jit.L_WIDTH] >= 0)
-        if len(nominal):
-            codes = np.nan_to_num(X[np.ix_(~events[events < 0], nominal)], nan=-1.0).max(axis=0)
-            need = np.minimum(codes.astype(np.int64) + 1, jit.MOST_VALUES)
-            if (need > layout[nominal, jit.L_WIDTH]).any():
-                wider = layout.copy()
-                wider[nominal, jit.L_WIDTH] = np.maximum(need, layout[nominal, jit.L_WIDTH])
-                self._widen(_with_starts(wider))
+        self._widen(for_codes(net["layout"], X, events))
 
     def _widen(self, layout: Ints) -> None:
         """Move to a layout with more columns."""
         old = self._net
         if np.array_equal(layout, old["layout"]):
             return
-        at = _places(old["layout"], layout)
+        at = places(old["layout"], layout)
         net = old | self._blank(layout, len(old["first"]))
         for name in ("hidden", "bias", "theta", "shift", "alpha", "head", "dice", "drift"):
             net[name] = old[name]
@@ -241,9 +234,9 @@ class OnlineDeepLearning(Classifier):
         """Refuse tables that do not fit each other, the schema or the parameters."""
         layout, alpha, shut = net["layout"], net["alpha"], 0 if self.input_classifier else 1
         widths = layout[:, jit.L_WIDTH]
-        least = _lay_out(schema, np.zeros((0, 2), dtype=np.int64))[:, jit.L_WIDTH]
+        least = lay_out(schema, np.zeros((0, 2), dtype=np.int64))[:, jit.L_WIDTH]
         valid = ((widths == -1) == (least == -1)) & (widths >= least)
-        fits = np.array_equal(layout, _with_starts(layout.copy())) and _width(layout) == len(net["inputs"])
+        fits = np.array_equal(layout, with_starts(layout.copy())) and width(layout) == len(net["inputs"])
         if not valid.all() or not fits:
             raise ValueError("its table 'layout' does not fit its schema")
         if abs(alpha.sum() - 1.0) > 1e-9 or alpha[:shut].any():
@@ -263,32 +256,3 @@ def _evenly(layers: int, input_classifier: bool) -> Floats:
     alpha = np.zeros(layers + 1)
     alpha[begin:] = 1.0 / (layers + 1 - begin)
     return alpha
-
-
-def _width(layout: Ints) -> int:
-    """How many columns of input a layout has."""
-    return int(np.where(layout[:, jit.L_WIDTH] < 0, 1, layout[:, jit.L_WIDTH]).sum())
-
-
-def _with_starts(layout: Ints) -> Ints:
-    """Set where each feature begins: one after the other."""
-    wide = np.where(layout[:, jit.L_WIDTH] < 0, 1, layout[:, jit.L_WIDTH])
-    layout[:, jit.L_START] = np.cumsum(wide) - wide
-    return layout
-
-
-def _lay_out(schema: Schema, before: Ints) -> Ints:
-    """Give each feature its columns: one for a number, one for each value; never fewer than ``before``."""
-    layout = np.zeros((schema.n_features, 2), dtype=np.int64)
-    layout[:, jit.L_WIDTH] = np.where(schema.nominal, np.minimum(schema.cardinalities, jit.MOST_VALUES), -1)
-    layout[: len(before), jit.L_WIDTH] = np.maximum(layout[: len(before), jit.L_WIDTH], before[:, jit.L_WIDTH])
-    return _with_starts(layout)
-
-
-def _places(before: Ints, layout: Ints) -> Ints:
-    """Where the columns of ``before`` lie in ``layout``."""
-    parts = [
-        np.arange(start, start + (1 if width < 0 else width))
-        for start, width in zip(layout[: len(before), jit.L_START], before[:, jit.L_WIDTH], strict=True)
-    ]
-    return np.concatenate([np.zeros(0, dtype=np.int64), *parts])
