@@ -82,7 +82,7 @@ def words(picture: Picture | None) -> str:
 def rewrite(page: Path) -> None:
     """Write below each example what it gives now; what differs in measured numbers alone stays as it is."""
     name = page.relative_to(ROOT)
-    numbers = iter(range(1, 1000))
+    numbers, drawn = iter(range(1, 1000)), set()
     made = os.path.relpath(ROOT / MADE, page.parent)
 
     def again(match: re.Match[str]) -> str:
@@ -95,6 +95,7 @@ def rewrite(page: Path) -> None:
             parts.append(f'```text title="Output"\n{shown}```\n')
         if picture is not None:
             (ROOT / MADE / file).write_text(adaptive(picture), "utf-8")
+            drawn.add(file)
             alt = match[3] if match[3] and plain(match[3]) == plain(words(picture)) else words(picture)
             parts.append(f"![{alt}]({made}/{file})\n")
         return "\n".join(parts)
@@ -102,6 +103,9 @@ def rewrite(page: Path) -> None:
     with emptied():
         text = EXAMPLE.sub(again, page.read_text("utf-8"))
     page.write_text(text, "utf-8")
+    for old in (ROOT / MADE).glob(f"{page.stem}-[0-9]*.svg"):
+        if old.name not in drawn:
+            old.unlink()
 
 
 @contextlib.contextmanager
