@@ -305,3 +305,51 @@ def bayes(counts: Floats, i: int, logs: Floats, classes: int, votes: Floats) -> 
         else:
             votes[c] = 0.0
     return True
+
+
+@inlined
+def likeliest(counts: Floats, i: int, logs: Floats, classes: int) -> int:
+    """Find the class to which ``bayes`` gives the greatest vote (the lowest code among equals); -1: it has no votes.
+
+    Most classes need no exponential for it: e^-x is never more than 1 / (1 + x + x²/2).
+    """
+    top, bar = -math.inf, 0.0
+    for c in range(classes):
+        if counts[i, 1 + c] > 0.0 and logs[c] > top:
+            top, bar = logs[c], counts[i, 1 + c]
+    best, most = -1, 0.0
+    bar *= 1.0 - 1e-9  # far more than round-off
+    for c in range(classes):
+        n, x = counts[i, 1 + c], top - logs[c]
+        if n > 0.0 and n >= bar * (1.0 + x * (1.0 + 0.5 * x)):
+            vote = n * math.exp(logs[c] - top) if logs[c] < top else n
+            if vote > most:
+                best, most = c, vote
+    return best
+
+
+@inlined
+def update(stats: Floats, watched: Watched, slot: int, layout: Ints, classes: int, X: Floats, r: int, y: int, w: float,
+           logs: Floats) -> bool:  # fmt: skip
+    """Bring ``logs`` up to date, which ``likelihoods`` filled just before row r was learned: only class y has changed.
+
+    False: that is not all, since an attribute has seen its first value.
+    """
+    numbers = int(stats[slot, S_NUMBERS])
+    log = 0.0
+    for j in range(watched.shape[1]):
+        f, start = watched[slot, j, 0], watched[slot, j, 1]
+        if f < 0 or not abs(X[r, f]) <= HUGE:
+            continue
+        v = X[r, f]
+        if not stats[slot, start] > w:
+            return False
+        if j < numbers:
+            lanes = lanes_of(j, numbers)
+            a = start + lanes * (G_CLASSES + C_ROWS * y)
+            log += term(stats[slot, a : a + lanes * C_ROWS], 0, lanes, v)
+        else:
+            n, here = stats[slot, start + 1 + y], stats[slot, start + 1 + (1 + int(v)) * classes + y]
+            log += math.log((here + 1.0) / (n + layout[L_VALUES, f])) if n > 0.0 else -math.inf
+    logs[y] = log
+    return True
