@@ -200,6 +200,24 @@ def find(p: Trees, root: int, X: Floats, r: int, w: float) -> tuple[int, int]:
         i = branch(p, i, f, X, r)
 
 
+@inlined
+def find_way(p: Trees, root: int, X: Floats, r: int, way: Ints) -> tuple[int, int, int]:
+    """Find the leaf of row r, its parent (-1: none), and how many inner nodes are on the way.
+
+    ``way`` gets these nodes, as many as it has room for.
+    """
+    i, parent, depth = no_literal(root), -1, 0
+    while True:
+        f = feature_of(p.nodes, i)
+        if f == LEAF:
+            return i, parent, depth
+        if depth < len(way):
+            way[depth] = i
+        depth += 1
+        parent = i
+        i = branch(p, i, f, X, r)
+
+
 # -- answering ---------------------------------------------------------------------------------------------------------
 
 

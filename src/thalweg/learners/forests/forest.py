@@ -195,7 +195,7 @@ class Forest(Growing, WithImportances, Classifier):
         sums, now, done = np.zeros(shape), np.zeros(m.NOW_VOTES + classes), 0
         while True:
             votes, logs = np.empty((size + 1, pool.classes)), np.empty((size + 1, pool.work))
-            work = (sums, now, votes, logs, np.empty((size, 4), np.int64))
+            work = (sums, now, votes, logs, np.empty((size, m.NOTE_COLUMNS), np.int64))
             done = m.play(pool.bundle, shard.team, X, y, w, events, work, known, done, apart, shard.first)
             if done == size * n:
                 return sums

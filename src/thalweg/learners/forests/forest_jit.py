@@ -46,6 +46,7 @@ from thalweg.pool.pool_jit import (
     Tables,
     Trees,
     find,
+    find_way,
     greatest,
     guess,
     has_room,
@@ -81,8 +82,8 @@ _FLOOR = 0.01  # vote of a member that has no record yet, or was never right
 
 NOW_CHANGED, NOW_MARGIN, NOW_WEIGHT, NOW_VOTES = 0, 1, 2, 4
 """Cells of ``now``; from NOW_VOTES on a cell for each class."""
-NOTE_LEAF, NOTE_PARENT, NOTE_ANSWERED, NOTE_BY_BAYES, NOTE_COLUMNS = range(5)
-"""Columns of ``notes``."""
+NOTE_LEAF, NOTE_PARENT, NOTE_ANSWERED, NOTE_BY_BAYES, NOTE_DEPTH, NOTE_WAY, NOTE_COLUMNS = 0, 1, 2, 3, 4, 5, 64
+"""Columns of ``notes``; from NOTE_WAY on the inner nodes on the way to the leaf, the first NOTE_DEPTH of them."""
 
 
 class Team(NamedTuple):
@@ -135,8 +136,8 @@ class Work(NamedTuple):
     logs: Floats
     """A row for each of these: see pool_jit.cut."""
     notes: Ints
-    """members × 4: the leaf of the row last looked at, its parent, the row if the votes stand for it still (-1: they
-    do not), and whether they are naive Bayes's."""
+    """members × NOTE_COLUMNS: the leaf of the row last looked at, its parent, the row if the votes stand for it still
+    (-1: they do not), whether they are naive Bayes's, and the way to the leaf."""
 
 
 Space = tuple[Floats, Floats, Floats, Floats, Ints]
@@ -159,8 +160,13 @@ def play(tables: Tables, team: Members, X: Floats, y: Ints, w: Floats, events: I
     begin = True
     for t in range(size):
         notes[t, NOTE_ANSWERED] = -1
+    inner = max(n if apart else size, 1)
+    slow, fast = start // inner, start % inner
     for step in range(start, size * n):
-        t, k = (step // n, step % n) if apart else (step % size, step // size)
+        t, k = (slow, fast) if apart else (fast, slow)
+        fast += 1
+        if fast == inner:
+            slow, fast = slow + 1, 0
         if begin or (apart and k == 0):
             seen, q = before(events, y, known, k)
             begin = False
@@ -174,8 +180,9 @@ def play(tables: Tables, team: Members, X: Floats, y: Ints, w: Floats, events: I
                 return step
             meet(p, X, r)
         if e >= 0 or notes[t, NOTE_ANSWERED] != r:
-            notes[t, NOTE_LEAF], notes[t, NOTE_PARENT] = find(p, fore, X, r, 0.0)
-            notes[t, NOTE_BY_BAYES] = vote(p, notes[t, NOTE_LEAF], notes[t, NOTE_PARENT], X, r, logs[t], mine)
+            leaf, parent, notes[t, NOTE_DEPTH] = find_way(p, fore, X, r, notes[t, NOTE_WAY:])
+            notes[t, NOTE_LEAF], notes[t, NOTE_PARENT] = leaf, parent
+            notes[t, NOTE_BY_BAYES] = vote(p, leaf, parent, X, r, logs[t], mine)
         if e >= 0:
             notes[t, NOTE_ANSWERED] = r if keeps(p, X, r) else -1
             add_votes(how, first + t, mine, say(members, how, t), sums, q)
@@ -201,8 +208,12 @@ def play(tables: Tables, team: Members, X: Floats, y: Ints, w: Floats, events: I
             for role in range(1 + int(members[t, M_GROWS])):
                 weight = chance * w[r] if role == 0 or how[F_BACK_POISSON] > 0.0 else w[r]
                 tree = fore if role == 0 else int(members[t, M_BACK])
-                at = t if role == 0 else size
-                i, _ = find(p, tree, X, r, weight)
+                at, i = t if role == 0 else size, notes[t, NOTE_LEAF]
+                if role == 0 and notes[t, NOTE_DEPTH] <= NOTE_COLUMNS - NOTE_WAY:
+                    for j in notes[t, NOTE_WAY : NOTE_WAY + notes[t, NOTE_DEPTH]]:
+                        p.tally[j, 0] += weight
+                else:
+                    i, _ = find(p, tree, X, r, weight)
                 if learn(p, tree, i, X, r, label, weight, by_fore, logs[at], votes[at]):
                     attempt(p, tree, 2 if how[F_CODES] > 0.0 else seen, i)
                     kept = kept and role > 0
