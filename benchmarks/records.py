@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from thalweg import Agrawal, Chunk, DriftStream, Feature, RandomRBF, Schema, Text, load_dataset, paper_stream
+from thalweg.streams.source import Source
 
 ROWS = 50_000
 
@@ -119,6 +120,11 @@ def text(words: int) -> Records:
     """Draw short messages: many features, most of them zero."""
     stream = Text(words=words, seed=1)
     return _records(f"Text of {words:,} words", stream.schema, stream.take(5_000))
+
+
+def drawn(name: str, stream: Source, rows: int) -> Records:
+    """Draw the first rows of a stream."""
+    return _records(name, stream.schema, stream.take(rows))
 
 
 def _records(name: str, schema: Schema, chunk: Chunk) -> Records:

@@ -287,21 +287,83 @@ def term(cells: Floats, k: int, lanes: int, v: float) -> float:
 
 
 @inlined
+def top_log(counts: Floats, i: int, logs: Floats, classes: int) -> float:
+    """Find the greatest of the logarithms of classes that have weight; -∞: there is none (and NaN is never greater)."""
+    a, b, c = -math.inf, -math.inf, 0
+    while c + 2 <= classes:  # two at a time, and without branches that a processor would have to guess
+        n, m, v, u = counts[i, 1 + c], counts[i, 2 + c], logs[c], logs[c + 1]
+        v, u = v if n > 0.0 else -math.inf, u if m > 0.0 else -math.inf
+        a, b, c = v if v > a else a, u if u > b else b, c + 2
+    if c < classes and counts[i, 1 + c] > 0.0 and logs[c] > a:
+        a = logs[c]
+    return b if b > a else a
+
+
+@inlined
 def bayes(counts: Floats, i: int, logs: Floats, classes: int, votes: Floats) -> bool:
     """Naive Bayes votes n_c · Π_j p(x_j | c), scaled by the greatest likelihood; False: every class has a zero factor.
 
     ``counts[i, 1:]`` holds the class weights. Working in logarithms keeps hundreds of attributes from underflowing.
+    ``logs`` ends with a cell for each class, which may hold anything.
     """
-    top = -math.inf
-    for c in range(classes):
-        if counts[i, 1 + c] > 0.0 and logs[c] > top:  # NaN is never greater
-            top = logs[c]
+    top = top_log(counts, i, logs, classes)
     if top == -math.inf:
         return False
+    own, n = logs[len(logs) - classes :], 0  # first list those that need an exponential: no branches to be guessed
     for c in range(classes):
-        n = counts[i, 1 + c]
-        if n > 0.0 and logs[c] > -math.inf:
-            votes[c] = n * math.exp(logs[c] - top) if logs[c] < top else n
+        weight, log = counts[i, 1 + c], logs[c]
+        votes[c], own[n] = weight if log == top else 0.0, c
+        n += int((weight > 0.0) & (log > -math.inf) & (log < top))
+    for k in range(n):
+        c = int(own[k])
+        votes[c] = counts[i, 1 + c] * math.exp(logs[c] - top)
+    return True
+
+
+@inlined
+def likeliest(counts: Floats, i: int, logs: Floats, classes: int) -> int:
+    """Find the class to which ``bayes`` gives the greatest vote (the lowest code among equals); -1: it has no votes.
+
+    Most classes need no exponential for it: e^-x is never more than 1 / (1 + x + x²/2).
+    """
+    top = top_log(counts, i, logs, classes)
+    if top == -math.inf:
+        return -1
+    c = 0
+    while not (logs[c] == top and counts[i, 1 + c] > 0.0):
+        c += 1
+    best, most, bar = -1, 0.0, counts[i, 1 + c] * (1.0 - 1e-9)  # that is far more than round-off
+    for c in range(classes):
+        n, x = counts[i, 1 + c], top - logs[c]
+        if n >= bar * (1.0 + x * (1.0 + 0.5 * x)):
+            vote = n * math.exp(logs[c] - top) if logs[c] < top else n
+            if vote > most:
+                best, most = c, vote
+    return best
+
+
+@inlined
+def update(stats: Floats, watched: Watched, slot: int, layout: Ints, classes: int, X: Floats, r: int, y: int, w: float,
+           logs: Floats) -> bool:  # fmt: skip
+    """Bring ``logs`` up to date, which ``likelihoods`` filled just before row r was learned: only class y has changed.
+
+    False: that is not all, since an attribute has seen its first value.
+    """
+    numbers = int(stats[slot, S_NUMBERS])
+    log = 0.0
+    for j in range(watched.shape[1]):
+        f, start = watched[slot, j, 0], watched[slot, j, 1]
+        if f < 0 or not abs(X[r, f]) <= HUGE:
+            continue
+        v = X[r, f]
+        if not stats[slot, start] > w:
+            return False
+        if j < numbers:
+            lanes = lanes_of(j, numbers)
+            a = start + lanes * (G_CLASSES + C_ROWS * y)
+            log += term(stats[slot, a : a + lanes * C_ROWS], 0, lanes, v)
         else:
-            votes[c] = 0.0
+            n, here = stats[slot, start + 1 + y], stats[slot, start + 1 + (1 + int(v)) * classes + y]
+            log += math.log((here + 1.0) / (n + layout[L_VALUES, f])) if n > 0.0 else -math.inf
+    logs[y] = log
     return True

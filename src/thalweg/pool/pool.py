@@ -193,7 +193,7 @@ class Pool:
         self.bundle = tables[:]
         self.classes = self.tally.shape[1] - 1
         self.linked = () if self.extras is NO_EXTRAS else (self.links, self.marks, self.pairs, self.turns)
-        self.work = int(uncompiled(whole_lanes)(self.classes)) + self.watched.shape[1] + self.classes
+        self.work = int(uncompiled(whole_lanes)(self.classes)) + self.watched.shape[1] + 2 * self.classes
 
     def tables(self) -> State:
         """All state of the pool, not copied."""

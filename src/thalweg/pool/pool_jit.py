@@ -49,9 +49,11 @@ from thalweg.pool.leaf_jit import (
     clear_block,
     clear_number,
     lanes_of,
+    likeliest,
     likelihoods,
     observe,
     start_of,
+    update,
 )
 
 NODE = np.dtype([("threshold", np.float64), ("feature", np.int32), ("left", np.int32)])
@@ -198,27 +200,58 @@ def find(p: Trees, root: int, X: Floats, r: int, w: float) -> tuple[int, int]:
         i = branch(p, i, f, X, r)
 
 
+@inlined
+def find_way(p: Trees, root: int, X: Floats, r: int, way: Ints) -> tuple[int, int, int]:
+    """Find the leaf of row r, its parent (-1: none), and how many inner nodes are on the way.
+
+    ``way`` gets these nodes, as many as it has room for.
+    """
+    i, parent, depth = no_literal(root), -1, 0
+    while True:
+        f = feature_of(p.nodes, i)
+        if f == LEAF:
+            return i, parent, depth
+        if depth < len(way):
+            way[depth] = i
+        depth += 1
+        parent = i
+        i = branch(p, i, f, X, r)
+
+
 # -- answering ---------------------------------------------------------------------------------------------------------
 
 
 @inlined
 def greatest(votes: Floats) -> int:
     """Find the greatest vote (the lowest code among equals)."""
-    best = 0
-    for c in range(1, len(votes)):
-        if votes[c] > votes[best]:
-            best = c
+    a, b, n, c = votes[0], votes[0], len(votes), 0
+    while c + 2 <= n:  # two at a time, and without branches that a processor would have to guess
+        v, u = votes[c], votes[c + 1]
+        a, b, c = v if v > a else a, u if u > b else b, c + 2
+    a = votes[n - 1] if votes[n - 1] > a else a
+    a, best = b if b > a else a, 0
+    while votes[best] < a:
+        best += 1
     return best
 
 
 @inlined
 def majority(tally: Floats, i: int) -> int:
     """Find the heaviest class of node i (the lowest code among equals)."""
-    best = 0
-    for c in range(1, tally.shape[1] - 1):
-        if tally[i, 1 + c] > tally[i, 1 + best]:
-            best = c
-    return best
+    return greatest(tally[i, 1:])
+
+
+@inlined
+def trusts_bayes(p: Trees, i: int, slot: int) -> bool:
+    """Does leaf i, whose left is ``slot``, answer by naive Bayes?"""
+    kind = p.rules[R_LEAF]
+    return bool(
+        slot >= 0
+        and (
+            (kind == ADAPTIVE and p.stats[slot, S_MAJORITY_RIGHT] <= p.stats[slot, S_BAYES_RIGHT])
+            or (kind == BAYES and p.tally[i, 0] >= p.rules[R_BAYES_FROM])
+        )
+    )
 
 
 @inlined
@@ -232,18 +265,32 @@ def ask_bayes(p: Trees, i: int, slot: int, X: Floats, r: int, logs: Floats, vote
 def vote(p: Trees, i: int, parent: int, X: Floats, r: int, logs: Floats, votes: Floats) -> bool:
     """Fill ``votes`` with the answer of leaf i to row r, not normalised; True: they are naive Bayes's own."""
     slot = left_of(p.nodes, i)
-    kind = p.rules[R_LEAF]
-    if slot >= 0 and (
-        (kind == ADAPTIVE and p.stats[slot, S_MAJORITY_RIGHT] <= p.stats[slot, S_BAYES_RIGHT])
-        or (kind == BAYES and p.tally[i, 0] >= p.rules[R_BAYES_FROM])
-    ):
-        if ask_bayes(p, i, slot, X, r, logs, votes):
-            return True
+    if trusts_bayes(p, i, slot) and ask_bayes(p, i, slot, X, r, logs, votes):
+        return True
     if parent >= 0 and p.tally[i, 0] == 0.0:  # a branch that no row has taken answers as its parent did
         i = parent
     for c in range(len(votes)):
         votes[c] = p.tally[i, 1 + c]
     return False
+
+
+@inlined
+def guess(p: Trees, i: int, parent: int, X: Floats, r: int, y: int, w: float, kept: bool, logs: Floats) -> int:
+    """Find the greatest vote of leaf i for row r, which it has learned (the lowest code among equals); -1: it has none.
+
+    ``kept``: ``logs`` holds the likelihoods of the row from before it was learned with label y and weight w.
+    """
+    slot, classes = left_of(p.nodes, i), n_classes(p)
+    if trusts_bayes(p, i, slot):
+        if not kept or not update(p.stats, p.watched, slot, p.layout, classes, X, r, y, w, logs):
+            likelihoods(p.stats, p.watched, slot, p.layout, classes, X, r, logs)
+        best = likeliest(p.tally, i, logs, classes)
+        if best >= 0:
+            return best
+    if parent >= 0 and p.tally[i, 0] == 0.0:
+        i = parent
+    best = majority(p.tally, i)
+    return best if p.tally[i, 1 + best] > 0.0 else -1
 
 
 @inlined
@@ -448,8 +495,12 @@ def learn(p: Trees, t: int, i: int, X: Floats, r: int, y: int, w: float, answere
         right = majority(p.tally, i)
         if right == y:
             p.stats[slot, S_MAJORITY_RIGHT] += w
-        if answered or ask_bayes(p, i, slot, X, r, logs, votes):
+        if answered:
             right = greatest(votes)
+        else:
+            likelihoods(p.stats, p.watched, slot, p.layout, len(votes), X, r, logs)
+            best = likeliest(p.tally, i, logs, len(votes))
+            right = best if best >= 0 else right
         if right == y:
             p.stats[slot, S_BAYES_RIGHT] += w
     p.tally[i, 0] += w

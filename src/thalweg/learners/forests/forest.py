@@ -195,7 +195,8 @@ class Forest(Growing, WithImportances, Classifier):
         classes = max(known, int(y.max(initial=0)) + 1) if self._plan.sampling == m.DRAW_BOOST else 0
         sums, now, done = np.zeros(shape), np.zeros(m.NOW_VOTES + classes), 0
         while True:
-            work = (sums, now, np.empty((size, pool.classes)), np.empty(pool.work), np.empty((size, 4), np.int64))
+            votes, logs = np.empty((size + 1, pool.classes)), np.empty((size + 1, pool.work))
+            work = (sums, now, votes, logs, np.empty((size, m.NOTE_COLUMNS), np.int64))
             done = m.play(pool.bundle, shard.team, X, y, w, events, work, known, done, apart, shard.first)
             if done == size * n:
                 return sums

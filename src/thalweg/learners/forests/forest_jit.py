@@ -40,7 +40,21 @@ from thalweg.jit.compile import called, compiled, hot, inlined
 from thalweg.jit.random import Seeds, bits, uniform
 from thalweg.pool.leaf_jit import Floats, Ints
 from thalweg.pool.moving_jit import clear_tree, draw_patch
-from thalweg.pool.pool_jit import Tables, Trees, find, greatest, has_room, keeps, learn, meet, vote
+from thalweg.pool.pool_jit import (
+    ADAPTIVE,
+    R_LEAF,
+    Tables,
+    Trees,
+    find,
+    find_way,
+    greatest,
+    guess,
+    has_room,
+    keeps,
+    learn,
+    meet,
+    vote,
+)
 from thalweg.pool.split_jit import attempt
 
 M_FORE, M_BACK, M_GROWS, M_SEEN, M_RIGHT, M_ROWS, M_BORN, M_BACK_BORN, M_WARNINGS, M_DRIFTS = range(10)
@@ -68,8 +82,8 @@ _FLOOR = 0.01  # vote of a member that has no record yet, or was never right
 
 NOW_CHANGED, NOW_MARGIN, NOW_WEIGHT, NOW_VOTES = 0, 1, 2, 4
 """Cells of ``now``; from NOW_VOTES on a cell for each class."""
-NOTE_LEAF, NOTE_PARENT, NOTE_ANSWERED, NOTE_BY_BAYES, NOTE_COLUMNS = range(5)
-"""Columns of ``notes``."""
+NOTE_LEAF, NOTE_PARENT, NOTE_ANSWERED, NOTE_BY_BAYES, NOTE_DEPTH, NOTE_WAY, NOTE_COLUMNS = 0, 1, 2, 3, 4, 5, 64
+"""Columns of ``notes``; from NOTE_WAY on the inner nodes on the way to the leaf, the first NOTE_DEPTH of them."""
 
 
 class Team(NamedTuple):
@@ -118,12 +132,12 @@ class Work(NamedTuple):
     now: Floats
     """What members hand on within a row: was a drift reported; boosting: margin, weight; then the votes so far."""
     votes: Floats
-    """members × room for classes: what each member's tree last said."""
+    """(members + 1) × room for classes: what each member's tree last said; the last row is for background trees."""
     logs: Floats
-    """See pool_jit.cut."""
+    """A row for each of these: see pool_jit.cut."""
     notes: Ints
-    """members × 4: the leaf of the row last looked at, its parent, the row if the votes stand for it still (-1: they
-    do not), and whether they are naive Bayes's."""
+    """members × NOTE_COLUMNS: the leaf of the row last looked at, its parent, the row if the votes stand for it still
+    (-1: they do not), whether they are naive Bayes's, and the way to the leaf."""
 
 
 Space = tuple[Floats, Floats, Floats, Floats, Ints]
@@ -146,8 +160,13 @@ def play(tables: Tables, team: Members, X: Floats, y: Ints, w: Floats, events: I
     begin = True
     for t in range(size):
         notes[t, NOTE_ANSWERED] = -1
+    inner = max(n if apart else size, 1)
+    slow, fast = start // inner, start % inner
     for step in range(start, size * n):
-        t, k = (step // n, step % n) if apart else (step % size, step // size)
+        t, k = (slow, fast) if apart else (fast, slow)
+        fast += 1
+        if fast == inner:
+            slow, fast = slow + 1, 0
         if begin or (apart and k == 0):
             seen, q = before(events, y, known, k)
             begin = False
@@ -161,8 +180,9 @@ def play(tables: Tables, team: Members, X: Floats, y: Ints, w: Floats, events: I
                 return step
             meet(p, X, r)
         if e >= 0 or notes[t, NOTE_ANSWERED] != r:
-            notes[t, NOTE_LEAF], notes[t, NOTE_PARENT] = find(p, fore, X, r, 0.0)
-            notes[t, NOTE_BY_BAYES] = vote(p, notes[t, NOTE_LEAF], notes[t, NOTE_PARENT], X, r, logs, mine)
+            leaf, parent, notes[t, NOTE_DEPTH] = find_way(p, fore, X, r, notes[t, NOTE_WAY:])
+            notes[t, NOTE_LEAF], notes[t, NOTE_PARENT] = leaf, parent
+            notes[t, NOTE_BY_BAYES] = vote(p, leaf, parent, X, r, logs[t], mine)
         if e >= 0:
             notes[t, NOTE_ANSWERED] = r if keeps(p, X, r) else -1
             add_votes(how, first + t, mine, say(members, how, t), sums, q)
@@ -171,8 +191,8 @@ def play(tables: Tables, team: Members, X: Floats, y: Ints, w: Floats, events: I
             continue
         notes[t, NOTE_ANSWERED] = -1
         seen = max(seen, y[r] + 1)
-        guess = greatest(mine)
-        right = guess == label and mine[guess] > 0.0
+        heaviest = greatest(mine)
+        right = heaviest == label and mine[heaviest] > 0.0
         members[t, M_ROWS] += 1.0
         members[t, M_SEEN] += w[r]
         if right:
@@ -181,15 +201,22 @@ def play(tables: Tables, team: Members, X: Floats, y: Ints, w: Floats, events: I
         chance = sample(f, t, right, error)
         if how[F_SAMPLING] == DRAW_BOOST:
             chance = boost(members, how, t, right, mine, y[r], now)
-        wrong = 0.0 if right else 1.0
+        wrong, kept = 0.0 if right else 1.0, False
         if chance > 0.0:
             by_fore = notes[t, NOTE_BY_BAYES] > 0
+            kept = by_fore or p.rules[R_LEAF] == ADAPTIVE
             for role in range(1 + int(members[t, M_GROWS])):
                 weight = chance * w[r] if role == 0 or how[F_BACK_POISSON] > 0.0 else w[r]
                 tree = fore if role == 0 else int(members[t, M_BACK])
-                i, _ = find(p, tree, X, r, weight)
-                if learn(p, tree, i, X, r, label, weight, by_fore, logs, mine):
+                at, i = t if role == 0 else size, notes[t, NOTE_LEAF]
+                if role == 0 and notes[t, NOTE_DEPTH] <= NOTE_COLUMNS - NOTE_WAY:
+                    for j in notes[t, NOTE_WAY : NOTE_WAY + notes[t, NOTE_DEPTH]]:
+                        p.tally[j, 0] += weight
+                else:
+                    i, _ = find(p, tree, X, r, weight)
+                if learn(p, tree, i, X, r, label, weight, by_fore, logs[at], votes[at]):
                     attempt(p, tree, 2 if how[F_CODES] > 0.0 else seen, i)
+                    kept = kept and role > 0
                 by_fore = False
         elif how[F_ALL_FED] == 0.0:
             continue
@@ -197,13 +224,11 @@ def play(tables: Tables, team: Members, X: Floats, y: Ints, w: Floats, events: I
             if how[F_SAMPLING] == DRAW_BOOST and t == size - 1 and how[F_VARIANT] != BOOST_PLAIN:
                 weigh(members, how)
             continue
-        if how[F_BEFORE] == 0.0:
+        if how[F_BEFORE] == 0.0 and chance > 0.0:
             i, j = find(p, notes[t, NOTE_LEAF], X, r, 0.0)  # the leaf may have split
             if j < 0:
                 j = notes[t, NOTE_PARENT]  # it has not
-            vote(p, i, j, X, r, logs, mine)
-            guess = greatest(mine)
-            wrong = 1.0 if guess != label or mine[guess] == 0.0 else 0.0
+            wrong = 0.0 if guess(p, i, j, X, r, label, chance * w[r], kept, logs[t]) == label else 1.0
         if how[F_WARN] >= 0.0 and feed(int(how[F_WARN]), f.warn, t, wrong, f.warn_rules) == 2:
             warn_of(p, f, t)
         if feed(int(how[F_DRIFT]), f.drift, t, wrong, f.drift_rules) == 2:
