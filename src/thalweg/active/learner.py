@@ -128,27 +128,58 @@ class ActiveLearner(PassesOnDrifts, Classifier):
             offered = w > 0.0 if late else np.zeros(n, dtype=np.bool_)
             offered[[~e for e in events if e < 0]] = True
             decisions = bytearray(decision)
-            self._walk(X, codes, new, w, events, out, decisions, offered.tobytes())
-            self._policy.watch()
             decision = np.frombuffer(decisions, dtype=np.uint8)
+            own = np.where(codes < len(labels), codes, len(labels) - codes - 2)  # -2, -3, … are new
+            done = 0 if late else self._stride(X, own, new, w, events, out, decisions, offered.tobytes())
+            self._walk(X, own, new, w, events[2 * done :], out, decisions, offered.tobytes())
+            self._policy.watch()
         elif len(labels):
             out[events] = 1.0 / len(labels)
         self._why = np.where(arrived & (decision < _EARLIER), decision, 0).astype(np.int8)
         return out if out.shape[1] == len(labels) else np.ascontiguousarray(out[:, : len(labels)])
 
+    def _stride(
+        self, X: Rows, own: Ints, new: list[Hashable], w: Floats, events: list[int], out: Floats,
+        decision: bytearray, offered: bytes,
+    ) -> int:  # fmt: skip
+        """Let the learner decide about rows inside its compiled loop, where it can; give how many rows are done.
+
+        That takes rows that are all predicted and then offered. A row with a label that nobody has learned yet, or
+        for which the learner is not ready, is played event by event.
+        """
+        n = X.shape[0]
+        if not isinstance(X, np.ndarray) or len(events) != 2 * n:
+            return 0
+        why = np.frombuffer(decision, dtype=np.int8)
+        at = 0
+        while at < n:
+            unknown = np.flatnonzero(own[at:] < 0)
+            stop = at + int(unknown[0]) if len(unknown) else n
+            part, known, done = slice(at, stop), len(self._labels), 0
+            if stop > at and known:
+                asking = self._policy.asking
+                found = self._inner.play_asking(
+                    X[part], own[part], w[part], asking, why[part], out[part], known, self._labels
+                )
+                if found is None:
+                    return at
+                done = found
+            at += done
+            if at < n and not done:
+                self._walk(X, own, new, w, events[2 * at : 2 * at + 2], out, decision, offered)
+                at += 1
+        return n
+
     def _walk(
-        self, X: Rows, codes: Ints, new: list[Hashable], w: Floats, events: list[int], out: Floats,
+        self, X: Rows, own: Ints, new: list[Hashable], w: Floats, events: list[int], out: Floats,
         decision: bytearray, offered: bytes,
     ) -> None:  # fmt: skip
         """Go through the events. As long as nothing is learned the model stays as it is: rows are predicted ahead.
 
         How far ahead changes nothing but the time: as many rows as the budget surely refuses, or as were not wanted
-        just now.
+        just now. own: the codes of rows; -2 - i stands for label i of the new ones until a row with it is learned.
         """
         labels, decide, closed_for = self._labels, self._policy.decide_one, self._policy.closed_for
-        first = len(labels)
-        place: dict[Hashable, int] = {}
-        own = codes.copy() if new else codes
         i, quiet, ahead, n = 0, 0, 1, len(events)
         while i < n:
             learned: list[int] = []
@@ -167,12 +198,9 @@ class ActiveLearner(PassesOnDrifts, Classifier):
                 j += 1
             known = len(labels)
             for r in learned if new else ():
-                if codes[r] >= first:
-                    label = new[codes[r] - first]
-                    if label not in place:
-                        place[label] = len(labels)
-                        labels.admit([label])
-                    own[r] = place[label]
+                if own[r] < -1:
+                    labels.admit([new[-2 - own[r]]])
+                    own[own == own[r]] = len(labels) - 1
             rows = np.array(learned + predicted, dtype=np.int64)
             proba = np.zeros((len(rows), len(labels)))
             steps = np.arange(len(rows))

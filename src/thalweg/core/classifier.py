@@ -120,6 +120,20 @@ class Classifier(Parametrised, Answering, Estimator):
         nothing that a later answer, or the state, could show.
         """
 
+    def _play_asking(
+        self, X: Floats, y: Ints, w: Floats, asking: Any, why: NDArray[np.int8], out: Floats, known: int
+    ) -> int | None:
+        """Predict each row, let a strategy decide on the probabilities, and learn it if its label is wanted.
+
+        As ``_play``, row after row in one compiled call, the same bits: all weights are above 0, all codes below
+        ``known``. asking: the strategy, see ``thalweg.active.strategies_jit.Asking``. why[r] becomes the reason for which
+        the label of row r is wanted, 0 where it is not.
+
+        Gives how many rows from the first on are done. 0: not now, the first row must be played event by event. None:
+        this learner never does.
+        """
+        return None
+
     @abstractmethod
     def _tables(self) -> State:
         """Give the tables, not copied."""

@@ -111,7 +111,10 @@ Members = tuple[Floats, Seeds, Floats, Floats, Floats, Floats, Floats, Floats]
 
 
 class Work(NamedTuple):
-    """What a call works in; it begins with anything, except ``now`` and ``sums`` with zeros."""
+    """What a call works in; it begins with anything, except ``now`` and ``sums`` with zeros, ``notes`` with -1.
+
+    Votes and notes may also be those of the call before, if no table has grown since.
+    """
 
     sums: Floats
     """predictions × classes: the votes of the members, one row for each event that predicts."""
@@ -144,8 +147,6 @@ def play(tables: Tables, team: Members, X: Floats, y: Ints, w: Floats, events: I
     need = 1 + int(how[F_WARN] >= 0.0)
     seen, q = known, 0  # classes known, and predictions made, before event k
     begin = True
-    for t in range(size):
-        notes[t, NOTE_ANSWERED] = -1
     for step in range(start, size * n):
         t, k = (step // n, step % n) if apart else (step % size, step // size)
         if begin or (apart and k == 0):
