@@ -114,32 +114,31 @@ class ActiveLearner(PassesOnDrifts, Classifier):
     def _perform(self, task: Task) -> Floats:
         """Carry out the events; learn rows that are wanted: a new label gets its code when it is first learned."""
         X, schema, labels, codes, new, w, order, late = task
-        events = order.tolist()
-        learns = any(e < 0 for e in events)
-        if learns or (late and events):
+        learned = order < 0
+        if learned.any() or (late and len(order)):
             self._meet(schema)  # may still refuse
         self._labels = labels
         n = X.shape[0]
         out = np.zeros((n, len(labels) + len(new)))
         arrived = np.zeros(n, dtype=np.bool_)
-        arrived[[e for e in events if e >= 0]] = True
+        arrived[order[~learned]] = True
         decision = np.where(arrived, _UNDECIDED, _EARLIER).astype(np.uint8)
         if self._started:
             offered = w > 0.0 if late else np.zeros(n, dtype=np.bool_)
-            offered[[~e for e in events if e < 0]] = True
+            offered[~order[learned]] = True
             decisions = bytearray(decision)
             decision = np.frombuffer(decisions, dtype=np.uint8)
             own = np.where(codes < len(labels), codes, len(labels) - codes - 2)  # -2, -3, … are new
-            done = 0 if late else self._stride(X, own, new, w, events, out, decisions, offered.tobytes())
-            self._walk(X, own, new, w, events[2 * done :], out, decisions, offered.tobytes())
+            done = 0 if late else self._stride(X, own, new, w, order, out, decisions, offered.tobytes())
+            self._walk(X, own, new, w, order[2 * done :].tolist(), out, decisions, offered.tobytes())
             self._policy.watch()
         elif len(labels):
-            out[events] = 1.0 / len(labels)
+            out[order] = 1.0 / len(labels)
         self._why = np.where(arrived & (decision < _EARLIER), decision, 0).astype(np.int8)
         return out if out.shape[1] == len(labels) else np.ascontiguousarray(out[:, : len(labels)])
 
     def _stride(
-        self, X: Rows, own: Ints, new: list[Hashable], w: Floats, events: list[int], out: Floats,
+        self, X: Rows, own: Ints, new: list[Hashable], w: Floats, events: Ints, out: Floats,
         decision: bytearray, offered: bytes,
     ) -> int:  # fmt: skip
         """Let the learner decide about rows inside its compiled loop, where it can; give how many rows are done.
@@ -147,7 +146,7 @@ class ActiveLearner(PassesOnDrifts, Classifier):
         That takes rows that are all predicted and then offered. A row with a label that nobody has learned yet, or
         for which the learner is not ready, is played event by event.
         """
-        n = X.shape[0]
+        n = len(own)
         if not isinstance(X, np.ndarray) or len(events) != 2 * n:
             return 0
         why = np.frombuffer(decision, dtype=np.int8)
@@ -166,7 +165,7 @@ class ActiveLearner(PassesOnDrifts, Classifier):
                 done = found
             at += done
             if at < n and not done:
-                self._walk(X, own, new, w, events[2 * at : 2 * at + 2], out, decision, offered)
+                self._walk(X, own, new, w, [at, ~at], out, decision, offered)
                 at += 1
         return n
 

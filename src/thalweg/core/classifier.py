@@ -126,8 +126,8 @@ class Classifier(Parametrised, Answering, Estimator):
         """Predict each row, let a strategy decide on the probabilities, and learn it if its label is wanted.
 
         As ``_play``, row after row in one compiled call, the same bits: all weights are above 0, all codes below
-        ``known``. asking: the strategy, see ``thalweg.active.strategies_jit.Asking``. why[r] becomes the reason for which
-        the label of row r is wanted, 0 where it is not.
+        ``known``. asking: the strategy, see ``thalweg.active.strategies_jit.Asking``. why[r] becomes the reason for
+        which the label of row r is wanted, 0 where it is not.
 
         Gives how many rows from the first on are done. 0: not now, the first row must be played event by event. None:
         this learner never does.

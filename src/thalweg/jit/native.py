@@ -4,18 +4,16 @@ A routine that called an entry routine by its name would contain it, and so comp
 address it is compiled once; and since tables are found by addresses, too, a routine may be handed any number of them.
 """
 
-from collections.abc import Sequence
 from typing import Any
 
 import numba
-import numpy as np
 from numba.core import cgutils, types
+from numba.core.types import unliteral  # type: ignore[attr-defined]
 from numba.extending import intrinsic
 from numba.np.arrayobj import make_array, populate_array
-from numpy.typing import NDArray
 
 CELLS = 4
-"""What ``addresses`` keeps of a table: where it is, and its shape, up to three numbers."""
+"""What is noted of a table: where it is, and its shape, up to three numbers."""
 
 
 def address_of(routine: Any, *args: Any) -> int:
@@ -29,11 +27,28 @@ def address_of(routine: Any, *args: Any) -> int:
     return int(code.library.get_pointer_to_function(code.fndesc.llvm_func_name))
 
 
-def addresses(tables: Sequence[NDArray[Any]], into: NDArray[np.int64]) -> None:
-    """Write down where tables are; whoever uses it must keep them alive."""
-    for k, table in enumerate(tables):
-        into[CELLS * k] = table.__array_interface__["data"][0]
-        into[CELLS * k + 1 : CELLS * k + 1 + table.ndim] = table.shape
+@intrinsic  # type: ignore[untyped-decorator]
+def note_tables(_: Any, places: Any, row: Any, first: Any, tables: Any) -> Any:
+    """Write down where tables are, from table ``first`` of a row of ``places`` on; they must be kept alive."""
+
+    def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        cells = make_array(places)(context, builder, args[0])
+        at = _place(context, builder, cells, args[1], args[2])
+        for k, kind in enumerate(tables.types):
+            table = make_array(kind)(context, builder, builder.extract_value(args[3], k))
+            where = builder.ptrtoint(table.data, cgutils.intp_t)
+            for j, word in enumerate([where, *cgutils.unpack_tuple(builder, table.shape)]):
+                builder.store(word, builder.gep(cells.data, [builder.add(at, cgutils.intp_t(j))]))
+            at = builder.add(at, cgutils.intp_t(CELLS))
+        return context.get_dummy_value()
+
+    return types.void(places, types.intp, types.intp, tables), code
+
+
+def _place(context: Any, builder: Any, cells: Any, row: Any, first: Any) -> Any:
+    """Give the cell of a table in a row of ``places``."""
+    width = builder.extract_value(cells.shape, 1)
+    return builder.add(builder.mul(row, width), builder.mul(first, cgutils.intp_t(CELLS)))
 
 
 @intrinsic  # type: ignore[untyped-decorator]
@@ -42,27 +57,23 @@ def tables_at(_: Any, places: Any, row: Any, first: Any, like: Any) -> Any:
 
     def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         cells = make_array(places)(context, builder, args[0])
-        width = builder.extract_value(cells.shape, 1)
-        at = builder.add(
-            builder.mul(args[1], width), builder.mul(args[2], context.get_constant(types.intp, CELLS))
-        )
-        found = []
+        at, found = _place(context, builder, cells, args[1], args[2]), []
         for kind in like.types:
             words = [
-                builder.load(builder.gep(cells.data, [builder.add(at, context.get_constant(types.intp, j))]))
+                builder.load(builder.gep(cells.data, [builder.add(at, cgutils.intp_t(j))]))
                 for j in range(1 + kind.ndim)
             ]
             item = context.get_abi_sizeof(context.get_data_type(kind.dtype))
-            strides = [context.get_constant(types.intp, item)]
+            strides = [cgutils.intp_t(item)]
             for size in reversed(words[2:]):
                 strides.insert(0, builder.mul(strides[0], size))
             table = make_array(kind)(context, builder)
             populate_array(
                 table, data=builder.inttoptr(words[0], table.data.type), shape=words[1:], strides=strides,
-                itemsize=context.get_constant(types.intp, item), meminfo=None,
+                itemsize=cgutils.intp_t(item), meminfo=None,
             )  # fmt: skip
             found.append(table._getvalue())
-            at = builder.add(at, context.get_constant(types.intp, CELLS))
+            at = builder.add(at, cgutils.intp_t(CELLS))
         return context.make_tuple(builder, like, found)
 
     return like(places, types.intp, types.intp, like), code
@@ -71,7 +82,7 @@ def tables_at(_: Any, places: Any, row: Any, first: Any, like: Any) -> Any:
 @intrinsic  # type: ignore[untyped-decorator]
 def call_at(_: Any, address: Any, args: Any) -> Any:
     """Call the code of an entry routine, which gives a whole number, with a tuple of its arguments."""
-    plain = tuple(types.unliteral(kind) for kind in args.types)
+    plain = tuple(unliteral(kind) for kind in args.types)
 
     def code(context: Any, builder: Any, signature: Any, given: Any) -> Any:
         values = [

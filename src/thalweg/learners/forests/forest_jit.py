@@ -149,9 +149,11 @@ def play(tables: Tables, team: Members, X: Floats, y: Ints, w: Floats, events: I
     begin = True
     for step in range(start, size * n):
         t, k = (step // n, step % n) if apart else (step % size, step // size)
-        if begin or (apart and k == 0):
+        if k == 0:
+            seen, q = known, 0
+        elif begin:
             seen, q = before(events, y, known, k)
-            begin = False
+        begin = False
         e = events[k]
         r = e if e >= 0 else ~e
         fore = int(members[t, M_FORE])
