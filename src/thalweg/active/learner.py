@@ -10,6 +10,7 @@ from thalweg.active.avu import AVU
 from thalweg.active.strategy import Strategy
 from thalweg.active.tickets import TicketCounts, Tickets, Told
 from thalweg.active.tickets_jit import ANSWERED
+from thalweg.active.walking import walk
 from thalweg.core import door, params
 from thalweg.core.classifier import Classifier, Floats, Ints, Task
 from thalweg.core.door import Rows, take_rows
@@ -156,10 +157,7 @@ class ActiveLearner(PassesOnDrifts, Classifier):
             stop = at + int(unknown[0]) if len(unknown) else n
             part, known, done = slice(at, stop), len(self._labels), 0
             if stop > at and known:
-                asking = self._policy.asking
-                found = self._inner.play_asking(
-                    X[part], own[part], w[part], asking, why[part], out[part], known, self._labels
-                )
+                found = self._decide_inside(X[part], own[part], w[part], why[part], out[part], known)
                 if found is None:
                     return at
                 done = found
@@ -168,6 +166,16 @@ class ActiveLearner(PassesOnDrifts, Classifier):
                 self._walk(X, own, new, w, [at, ~at], out, decision, offered)
                 at += 1
         return n
+
+    def _decide_inside(
+        self, X: Floats, y: Ints, w: Floats, why: NDArray[np.int8], out: Floats, known: int
+    ) -> int | None:
+        """Predict rows, decide about them and learn them, as ``Classifier._play_asking`` says."""
+        asking = self._policy.asking
+        routine = self._inner.as_routine(X)
+        if routine is not None:
+            return walk(routine, y, w, asking, why, out, known)
+        return self._inner.play_asking(X, y, w, asking, why, out, known, self._labels)
 
     def _walk(
         self, X: Rows, own: Ints, new: list[Hashable], w: Floats, events: list[int], out: Floats,

@@ -13,7 +13,7 @@ from typing import Any, Generic, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from thalweg.core.classifier import Classifier, Floats, Ints
+from thalweg.core.classifier import Classifier, Floats, Ints, OneRoutine
 from thalweg.core.door import Rows
 from thalweg.core.labels import Labels
 from thalweg.core.params import shown
@@ -75,6 +75,10 @@ class Inner(Generic[L]):
         """Predict rows, and learn those whose label a strategy wants, as ``Classifier._play_asking`` says."""
         self.learner._labels = labels
         return self.learner._play_asking(X, y, w, asking, why, out, known)
+
+    def as_routine(self, X: Floats) -> OneRoutine | None:
+        """Give what plays these rows, where it is one compiled routine, as ``Classifier._as_routine`` says."""
+        return self.learner._as_routine(X)
 
     def tables(self, part: str) -> State:
         """Give the tables, not copied, as tables of a part of the outer learner."""

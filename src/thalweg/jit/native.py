@@ -7,6 +7,7 @@ address it is compiled once; and since tables are found by addresses, too, a rou
 from typing import Any
 
 import numba
+import numpy as np
 from numba.core import cgutils, types
 from numba.core.types import unliteral  # type: ignore[attr-defined]
 from numba.extending import intrinsic
@@ -14,17 +15,33 @@ from numba.np.arrayobj import make_array, populate_array
 
 CELLS = 4
 """What is noted of a table: where it is, and its shape, up to three numbers."""
+_found: dict[Any, int] = {}
 
 
 def address_of(routine: Any, *args: Any) -> int:
     """Give the address of the code of an entry routine for arguments like these; 0: nothing is compiled here."""
     if numba.config.DISABLE_JIT:
         return 0
-    signature = tuple(numba.typeof(arg) for arg in args)
-    if signature not in routine.overloads:
-        routine.compile(signature)
-    code = routine.overloads[signature]
-    return int(code.library.get_pointer_to_function(code.fndesc.llvm_func_name))
+    key = routine, _kinds(args)
+    if key not in _found:  # Numba takes long to say what types arguments have
+        signature = tuple(numba.typeof(arg) for arg in args)
+        if signature not in routine.overloads:
+            routine.compile(signature)
+        code = routine.overloads[signature]
+        _found[key] = int(code.library.get_pointer_to_function(code.fndesc.llvm_func_name))
+    return _found[key]
+
+
+def _kinds(args: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Give what the types of arguments depend on."""
+    return tuple(
+        (a.dtype, a.ndim, a.flags.carray)
+        if isinstance(a, np.ndarray)
+        else _kinds(a)
+        if isinstance(a, tuple)
+        else type(a)
+        for a in args
+    )
 
 
 @intrinsic  # type: ignore[untyped-decorator]

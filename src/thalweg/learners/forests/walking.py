@@ -1,6 +1,6 @@
 """Layers of forests that ask for labels, row by row in compiled code."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,8 +14,6 @@ from thalweg.learners.forests import walk_jit as jit
 
 if TYPE_CHECKING:
     from thalweg.learners.forests.forest import Forest
-
-_found: list[int] = []
 
 
 def walk(
@@ -40,7 +38,7 @@ def walk(
     )  # fmt: skip
     spaces = [forest._work(shard, (1, classes), known) for _, _, forest, shard in shards]
     _, _, _, first = shards[0]
-    play = _address(lambda: (first.pool.bundle, first.team, *now[:3], now[6], spaces[0], known, 0, True, first.first))
+    play = address_of(m.play, first.pool.bundle, first.team, *now[:3], now[6], spaces[0], known, 0, True, first.first)
     if not play or not all(t.flags.carray for _, _, _, shard in shards for t in (*shard.pool.bundle, *shard.team)):
         return None
     heads = np.array(
@@ -66,10 +64,3 @@ def walk(
         spaces[s] = spaces[s][:2] + forest._work(shard, (1, classes), known)[2:]  # its trees have moved
         jit.note_shard(places, s, shard.pool.bundle, shard.team, spaces[s])
     return len(X)
-
-
-def _address(args: Callable[[], tuple[Any, ...]]) -> int:
-    """Find the code of ``forest_jit.play``, once in a process: its arguments are always of the same types."""
-    if not _found:
-        _found.append(address_of(m.play, *args()))
-    return _found[0]
