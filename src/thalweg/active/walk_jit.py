@@ -42,7 +42,7 @@ def walk(
             for c in range(known):
                 said[turn, c] = 0.0
         events = learns[turn] if r == n else both[turn] if pending else predicts[turn]
-        if call_at(play, front + (x, labels, weights, events, said, known) + back) < len(events):
+        if call_at(play, (*front, x, labels, weights, events, said, known, *back)) < len(events):
             return r
         if r < n:
             for c in range(known):
