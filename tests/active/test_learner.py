@@ -18,8 +18,10 @@ from thalweg import (
     Random,
     SelectiveSampling,
     Split,
+    StreamingDeepForest,
     VariableRandomisedUncertainty,
     VariableUncertainty,
+    WindowKNN,
     checks,
     load,
     load_dataset,
@@ -34,6 +36,19 @@ LEARNERS = {
     "tree": lambda: HoeffdingTree(**EAGER),
     "forest": lambda: AdaptiveRandomForest(size=3, **EAGER),
 }
+INSIDE = {
+    "deep forest": lambda: StreamingDeepForest(layers=2, size=2),
+    "deep forest of the paper": lambda: StreamingDeepForest(layers=3, size=1, preset="paper"),
+    "deep forest that grows": lambda: StreamingDeepForest(layers=1, size=1, max_layers=2),
+    "leveraging bagging": lambda: registry.LEARNERS["leveraging-bagging"].make(size=3, **EAGER),
+    "smooth boost": lambda: registry.LEARNERS["smooth-boost"].make(size=3, **EAGER),
+    "forest with little memory": lambda: AdaptiveRandomForest(size=3, limit_bytes=60_000, **EAGER),
+    "adaptive tree": lambda: registry.LEARNERS["hoeffding-adaptive-tree"].make(**EAGER),
+    "efdt": lambda: registry.LEARNERS["efdt"].make(**EAGER),
+    "neighbours": lambda: WindowKNN(window=50),
+    "neighbours of single precision": lambda: WindowKNN(window=1_000, precision="float32", scale=None),
+}
+"""Learners that decide inside their compiled loop, in all the ways that there are."""
 STRATEGIES = {
     name: entry.make(budget=0.4, **({"mode": "full"} if name == "avu" else {}))
     for name, entry in registry.STRATEGIES.items()
@@ -65,6 +80,25 @@ def slow_loop(learner, strategy, X, y):
     for i, p in enumerate(probas):
         out[i, : len(p)] = p
     return out, np.array(asked), learner, strategy
+
+
+@pytest.mark.parametrize("strategy", ["avu, more", "window", "split"])
+@pytest.mark.parametrize("make", INSIDE.values(), ids=INSIDE)
+def test_deciding_inside_compiled_code_equals_a_slow_loop(make, strategy):
+    test_equals_a_slow_loop_at_any_chunk_size(make, STRATEGIES[strategy])
+
+
+def test_some_learners_do_decide_inside_compiled_code(monkeypatch):
+    """Only the rows with a label that was new, and the first one, are played event by event."""
+    X, y = rows()
+    for make in (LEARNERS["tree"], LEARNERS["forest"], INSIDE["deep forest"], INSIDE["neighbours"]):
+        walked = []
+        whole = ActiveLearner._walk
+        learner = ActiveLearner(learner=make(), strategy=AVU(budget=0.8))
+        monkeypatch.setattr(ActiveLearner, "_walk", lambda *given, w=whole, n=walked: n.extend(given[5]) or w(*given))
+        learner.test_then_train(X, y)
+        monkeypatch.undo()
+        assert len(walked) < 40
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES.values(), ids=STRATEGIES)

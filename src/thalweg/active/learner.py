@@ -10,6 +10,7 @@ from thalweg.active.avu import AVU
 from thalweg.active.strategy import Strategy
 from thalweg.active.tickets import TicketCounts, Tickets, Told
 from thalweg.active.tickets_jit import ANSWERED
+from thalweg.active.walking import walk
 from thalweg.core import door, params
 from thalweg.core.classifier import Classifier, Floats, Ints, Task
 from thalweg.core.door import Rows, take_rows
@@ -114,41 +115,78 @@ class ActiveLearner(SeenThrough, Classifier):
     def _perform(self, task: Task) -> Floats:
         """Carry out the events; learn rows that are wanted: a new label gets its code when it is first learned."""
         X, schema, labels, codes, new, w, order, late = task
-        events = order.tolist()
-        learns = any(e < 0 for e in events)
-        if learns or (late and events):
+        learned = order < 0
+        if learned.any() or (late and len(order)):
             self._meet(schema)  # may still refuse
         self._labels = labels
         n = X.shape[0]
         out = np.zeros((n, len(labels) + len(new)))
         arrived = np.zeros(n, dtype=np.bool_)
-        arrived[[e for e in events if e >= 0]] = True
+        arrived[order[~learned]] = True
         decision = np.where(arrived, _UNDECIDED, _EARLIER).astype(np.uint8)
         if self._started:
             offered = w > 0.0 if late else np.zeros(n, dtype=np.bool_)
-            offered[[~e for e in events if e < 0]] = True
+            offered[~order[learned]] = True
             decisions = bytearray(decision)
-            self._walk(X, codes, new, w, events, out, decisions, offered.tobytes())
-            self._policy.watch()
             decision = np.frombuffer(decisions, dtype=np.uint8)
+            own = np.where(codes < len(labels), codes, len(labels) - codes - 2)  # -2, -3, … are new
+            done = 0 if late else self._stride(X, own, new, w, order, out, decisions, offered.tobytes())
+            self._walk(X, own, new, w, order[2 * done :].tolist(), out, decisions, offered.tobytes())
+            self._policy.watch()
         elif len(labels):
-            out[events] = 1.0 / len(labels)
+            out[order] = 1.0 / len(labels)
         self._why = np.where(arrived & (decision < _EARLIER), decision, 0).astype(np.int8)
         return out if out.shape[1] == len(labels) else np.ascontiguousarray(out[:, : len(labels)])
 
+    def _stride(
+        self, X: Rows, own: Ints, new: list[Hashable], w: Floats, events: Ints, out: Floats,
+        decision: bytearray, offered: bytes,
+    ) -> int:  # fmt: skip
+        """Let the learner decide about rows inside its compiled loop, where it can; give how many rows are done.
+
+        That takes rows that are all predicted and then offered. A row with a label that nobody has learned yet, or
+        for which the learner is not ready, is played event by event.
+        """
+        n = len(own)
+        if not isinstance(X, np.ndarray) or len(events) != 2 * n:
+            return 0
+        why = np.frombuffer(decision, dtype=np.int8)
+        at = 0
+        while at < n:
+            unknown = np.flatnonzero(own[at:] < 0)
+            stop = at + int(unknown[0]) if len(unknown) else n
+            part, known, done = slice(at, stop), len(self._labels), 0
+            if stop > at and known:
+                found = self._decide_inside(X[part], own[part], w[part], why[part], out[part], known)
+                if found is None:
+                    return at
+                done = found
+            at += done
+            if at < n and not done:
+                self._walk(X, own, new, w, [at, ~at], out, decision, offered)
+                at += 1
+        return n
+
+    def _decide_inside(
+        self, X: Floats, y: Ints, w: Floats, why: NDArray[np.int8], out: Floats, known: int
+    ) -> int | None:
+        """Predict rows, decide about them and learn them, as ``Classifier._play_asking`` says."""
+        asking = self._policy.asking
+        routine = self._inner.as_routine(X)
+        if routine is not None:
+            return walk(routine, y, w, asking, why, out, known)
+        return self._inner.play_asking(X, y, w, asking, why, out, known, self._labels)
+
     def _walk(
-        self, X: Rows, codes: Ints, new: list[Hashable], w: Floats, events: list[int], out: Floats,
+        self, X: Rows, own: Ints, new: list[Hashable], w: Floats, events: list[int], out: Floats,
         decision: bytearray, offered: bytes,
     ) -> None:  # fmt: skip
         """Go through the events. As long as nothing is learned the model stays as it is: rows are predicted ahead.
 
         How far ahead changes nothing but the time: as many rows as the budget surely refuses, or as were not wanted
-        just now.
+        just now. own: the codes of rows; -2 - i stands for label i of the new ones until a row with it is learned.
         """
         labels, decide, closed_for = self._labels, self._policy.decide_one, self._policy.closed_for
-        first = len(labels)
-        place: dict[Hashable, int] = {}
-        own = codes.copy() if new else codes
         i, quiet, ahead, n = 0, 0, 1, len(events)
         while i < n:
             learned: list[int] = []
@@ -167,12 +205,9 @@ class ActiveLearner(SeenThrough, Classifier):
                 j += 1
             known = len(labels)
             for r in learned if new else ():
-                if codes[r] >= first:
-                    label = new[codes[r] - first]
-                    if label not in place:
-                        place[label] = len(labels)
-                        labels.admit([label])
-                    own[r] = place[label]
+                if own[r] < -1:
+                    labels.admit([new[-2 - own[r]]])
+                    own[own == own[r]] = len(labels) - 1
             rows = np.array(learned + predicted, dtype=np.int64)
             proba = np.zeros((len(rows), len(labels)))
             steps = np.arange(len(rows))

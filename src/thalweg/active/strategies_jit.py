@@ -45,6 +45,15 @@ class Asked(NamedTuple):
     """1: its generator."""
 
 
+class Asking(NamedTuple):
+    """A strategy as compiled code takes it, to decide in the midst of a learner's rows."""
+
+    kind: int
+    table: Floats
+    rules: Floats
+    random: Seeds
+
+
 # kinds
 RANDOM, FIXED, VARIABLE, RANDOMISED, SELECTIVE, SPLIT, AVU = range(7)
 

@@ -108,6 +108,11 @@ class Strategy(Parametrised, ABC):
         """Say why the label of row e is wanted, of probabilities that a learner gave."""
         return jit.ask_one(self.code, self._table, 0, self._rules, self._random, proba, e, known)
 
+    @property
+    def asking(self) -> jit.Asking:
+        """The strategy as compiled code takes it, which goes on with it: its tables are not copied."""
+        return jit.Asking(self.code, self._table, self._rules, self._random)
+
     def closed_for(self) -> int:
         """Say for how many rows to come, about, the budget allows no label."""
         row = self._table[0]

@@ -9,7 +9,7 @@ labels that come late are any other order. There is no second loop.
 import copy
 import inspect
 from abc import abstractmethod
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
@@ -54,6 +54,21 @@ class Task(NamedTuple):
     events: Ints
     given: bool = False
     """Did the caller give the events? Then labels may come late."""
+
+
+class OneRoutine(NamedTuple):
+    """A learner as one compiled routine, ``code(*front, X, y, w, events, out, known, *back)``.
+
+    The routine gives the number of events done; less than all when there must be more room first.
+    """
+
+    code: Any
+    X: NDArray[Any]
+    """Rows as the routine takes them."""
+    tables: Callable[[], tuple[tuple[Any, ...], tuple[Any, ...]]]
+    """Give ``front`` and ``back`` as they are now."""
+    make_room: Callable[[NDArray[Any], int], None]
+    """Grow what keeps the routine from learning a row with this code."""
 
 
 class Classifier(Parametrised, Answering, Estimator):
@@ -123,6 +138,24 @@ class Classifier(Parametrised, Answering, Estimator):
         learner knows, since a learner inside another one works on codes alone and knows none. Predicting changes
         nothing that a later answer, or the state, could show.
         """
+
+    def _play_asking(
+        self, X: Floats, y: Ints, w: Floats, asking: Any, why: NDArray[np.int8], out: Floats, known: int
+    ) -> int | None:
+        """Predict each row, let a strategy decide on the probabilities, and learn it if its label is wanted.
+
+        As ``_play``, row after row in one compiled call, the same bits: all weights are above 0, all codes below
+        ``known``. asking: the strategy, see ``thalweg.active.strategies_jit.Asking``. why[r] becomes the reason for
+        which the label of row r is wanted, 0 where it is not.
+
+        Gives how many rows from the first on are done. 0: not now, the first row must be played event by event. None:
+        this learner never does.
+        """
+        return None
+
+    def _as_routine(self, X: Floats) -> OneRoutine | None:
+        """Give what plays these rows in ``_play``, if it is one compiled routine and nothing else."""
+        return None
 
     @abstractmethod
     def _tables(self) -> State:

@@ -10,7 +10,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any, Generic, Self, TypeVar
 
-from thalweg.core.classifier import Classifier, Floats, Ints
+import numpy as np
+from numpy.typing import NDArray
+
+from thalweg.core.classifier import Classifier, Floats, Ints, OneRoutine
 from thalweg.core.door import Rows
 from thalweg.core.in_use import InUse, looks
 from thalweg.core.labels import Labels
@@ -71,6 +74,18 @@ class Inner(Generic[L]):
         if labels is not None:
             self.learner._labels = labels
         self.learner._play(X, y, w, events, out, known)  # sparse only where it takes them
+
+    def play_asking(
+        self, X: Floats, y: Ints, w: Floats, asking: Any, why: NDArray[np.int8], out: Floats, known: int,
+        labels: Labels,
+    ) -> int | None:  # fmt: skip
+        """Predict rows, and learn those whose label a strategy wants, as ``Classifier._play_asking`` says."""
+        self.learner._labels = labels
+        return self.learner._play_asking(X, y, w, asking, why, out, known)
+
+    def as_routine(self, X: Floats) -> OneRoutine | None:
+        """Give what plays these rows, where it is one compiled routine, as ``Classifier._as_routine`` says."""
+        return self.learner._as_routine(X)
 
     def tables(self, part: str) -> State:
         """Give the tables, not copied, as tables of a part of the outer learner."""

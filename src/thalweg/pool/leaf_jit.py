@@ -304,12 +304,12 @@ def bayes(counts: Floats, i: int, logs: Floats, classes: int, votes: Floats) -> 
     """Naive Bayes votes n_c · Π_j p(x_j | c), scaled by the greatest likelihood; False: every class has a zero factor.
 
     ``counts[i, 1:]`` holds the class weights. Working in logarithms keeps hundreds of attributes from underflowing.
-    ``logs`` ends with a cell for each class, which may hold anything.
+    ``logs`` ends with a cell for each class, which may hold anything, and one more, which is left alone.
     """
     top = top_log(counts, i, logs, classes)
     if top == -math.inf:
         return False
-    own, n = logs[len(logs) - classes :], 0  # first list those that need an exponential: no branches to be guessed
+    own, n = logs[len(logs) - 1 - classes :], 0  # first list those that need an exponential: no branches to be guessed
     for c in range(classes):
         weight, log = counts[i, 1 + c], logs[c]
         votes[c], own[n] = weight if log == top else 0.0, c

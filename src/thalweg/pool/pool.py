@@ -73,7 +73,7 @@ class Pool:
     classes: int
     """Room for classes."""
     work: int
-    """How many cells a compiled routine needs to work in: ``logs`` and ``votes`` of pool_jit.cut."""
+    """How many cells a compiled routine needs to work in, see pool_jit.cut."""
 
     def __init__(
         self,
@@ -193,7 +193,7 @@ class Pool:
         self.bundle = tables[:]
         self.classes = self.tally.shape[1] - 1
         self.linked = () if self.extras is NO_EXTRAS else (self.links, self.marks, self.pairs, self.turns)
-        self.work = int(uncompiled(whole_lanes)(self.classes)) + self.watched.shape[1] + 2 * self.classes
+        self.work = 1 + int(uncompiled(whole_lanes)(self.classes)) + self.watched.shape[1] + 2 * self.classes
 
     def tables(self) -> State:
         """All state of the pool, not copied."""
@@ -216,7 +216,7 @@ class Pool:
 
     def play(self, routine: Routine, X: Floats, y: Ints, w: Floats, events: Ints, out: Floats, known: int) -> None:
         """Let a compiled routine carry out the events; whenever it stops short, grow what it lacks and go on."""
-        done = routine(self.bundle, self.linked, X, y, w, events, out, known, np.empty(self.work))
+        done = routine(self.bundle, self.linked, X, y, w, events, out, known, self.new_work())
         while done < len(events):
             learned = ~events[:done][events[:done] < 0]
             if learned.size:
@@ -224,7 +224,13 @@ class Pool:
             events = events[done:]
             r = ~events[0]
             self.make_room(X[r], int(y[r]))
-            done = routine(self.bundle, self.linked, X, y, w, events, out, known, np.empty(self.work))
+            done = routine(self.bundle, self.linked, X, y, w, events, out, known, self.new_work())
+
+    def new_work(self) -> Floats:
+        """Make what a routine works in; it holds no answer yet."""
+        work = np.empty(self.work)
+        work[-1 - self.classes] = -1.0
+        return work
 
     # -- growing ------------------------------------------------------------------------------------------------------
 

@@ -153,7 +153,10 @@ def n_classes(p: Trees) -> int:
 
 @inlined
 def cut(work: Floats, classes: int) -> tuple[Floats, Floats]:
-    """Divide the work space of a routine: the votes for each class, and what ``likelihoods`` and ``observe`` need."""
+    """Divide the work space of a routine: the votes for each class, and what ``likelihoods`` and ``observe`` need.
+
+    After that is one more cell, for the row whose answer stands in the votes.
+    """
     return work[len(work) - classes :], work[: len(work) - classes]
 
 

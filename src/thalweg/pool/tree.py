@@ -5,7 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from thalweg.core.classifier import Classifier, Floats, Ints
+from thalweg.core.classifier import Classifier, Floats, Ints, OneRoutine
 from thalweg.core.protocols import State
 from thalweg.core.schema import Schema
 from thalweg.jit.random import seeded
@@ -40,6 +40,12 @@ class Tree(Classifier):
 
     def _play(self, X: Floats, y: Ints, w: Floats, events: Ints, out: Floats, known: int) -> None:
         self._pool.play(self._routine, X, y, w, events, out, known)
+
+    def _as_routine(self, X: Floats) -> OneRoutine:
+        pool = self._pool
+        return OneRoutine(
+            self._routine, X, lambda: ((pool.bundle, pool.linked), (pool.new_work(),)), pool.make_room
+        )  # fmt: skip
 
     def _extend(self, schema: Schema) -> None:
         self._pool.extend(schema)

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Any, Literal, final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from thalweg.core import door, params
 from thalweg.core.classifier import Classifier, Floats, Ints
@@ -21,6 +22,7 @@ from thalweg.learners.deep.frozen_deep import FrozenDeepForest
 from thalweg.learners.forests.by_name import make_forest
 from thalweg.learners.forests.forest import Forest, check_jobs, play_together
 from thalweg.learners.forests.view import History
+from thalweg.learners.forests.walking import walk
 from thalweg.pool.importances import WithImportances
 
 _FAST = "warning='adwin(delta=0.01)', drift='adwin(delta=0.001)'"
@@ -205,6 +207,20 @@ class StreamingDeepForest(WithImportances, Classifier):
                         if not str(error).startswith("limit_bytes must be at least"):
                             raise
                 self._duel[jit.ROWS :] = 0.0
+
+    def _play_asking(
+        self, X: Floats, y: Ints, w: Floats, asking: Any, why: NDArray[np.int8], out: Floats, known: int
+    ) -> int | None:
+        on_trial = len(self._layers) > self.n_layers
+        begun = self._layers[0][0].learner.history.rows > 0
+        if on_trial or not begun or self._answers(known) > int((self._columns < 0).sum()):
+            return None if on_trial else 0
+        layers = [[forest.learner for forest in layer] for layer in self._layers]
+        rule, mean = OUTPUTS[self._chosen("output")], self._chosen("pass_on") == "mean"
+        return walk(
+            layers, self._columns, self._losses, self._duel, rule, mean, X, y, w, asking, why, out, known,
+            max(known, CLASSES),
+        )  # fmt: skip
 
     def _play_block(self, X: Floats, y: Ints, w: Floats, events: Ints, out: Floats, known: int) -> None:
         """Play events at whose end, at most, something changes: a class is new, or a layer on trial is judged."""

@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from thalweg.core import params
 from thalweg.core.classifier import Classifier, Floats, Ints
@@ -23,9 +24,11 @@ from thalweg.frozen.frozen_forest import FrozenForest
 from thalweg.index.sources import plain_sides
 from thalweg.jit.compile import uncompiled
 from thalweg.jit.random import seeded
+from thalweg.learners.deep.outputs_jit import LAST
 from thalweg.learners.forests import forest_jit as m
 from thalweg.learners.forests.plan import Plan
 from thalweg.learners.forests.view import History, Member, look
+from thalweg.learners.forests.walking import walk
 from thalweg.pool.explanation import Explanation, explain, way_down
 from thalweg.pool.importances import WithImportances, split_gains
 from thalweg.pool.leaf_jit import L_PATCH
@@ -191,17 +194,30 @@ class Forest(Growing, WithImportances, Classifier):
         Gives the votes: a row for each event that predicts, as ``shape`` says.
         """
         pool, size, n = shard.pool, len(shard.team[0]), len(events)
-        apart = self._apart or shape[0] == n
-        classes = max(known, int(y.max(initial=0)) + 1) if self._plan.sampling == m.DRAW_BOOST else 0
-        sums, now, done = np.zeros(shape), np.zeros(m.NOW_VOTES + classes), 0
+        apart, done = self._apart or shape[0] == n, 0
+        classes = max(known, int(y.max(initial=0)) + 1)
+        work = self._work(shard, shape, classes)
         while True:
-            votes, logs = np.empty((size + 1, pool.classes)), np.empty((size + 1, pool.work))
-            work = (sums, now, votes, logs, np.empty((size, m.NOTE_COLUMNS), np.int64))
             done = m.play(pool.bundle, shard.team, X, y, w, events, work, known, done, apart, shard.first)
             if done == size * n:
-                return sums
+                return work[0]
             r = ~events[done % n if apart else done // size]
             pool.make_room(X[r], 1 if self._plan.codes else int(y[r]))
+            work = work[:2] + self._work(shard, shape, classes)[2:]
+
+    def _work(self, shard: _Shard, shape: tuple[int, int], classes: int) -> m.Space:
+        """Make the tables that a call works in; shape: of the votes, for classes up to ``classes``."""
+        size, pool = len(shard.team[0]), shard.pool
+        now = np.zeros(m.NOW_VOTES + (classes if self._plan.sampling == m.DRAW_BOOST else 0))
+        notes = np.empty((size, m.NOTE_COLUMNS), dtype=np.int64)
+        notes[:, m.NOTE_ANSWERED] = -1
+        return np.zeros(shape), now, np.empty((size + 1, pool.classes)), np.empty((size + 1, pool.work)), notes
+
+    def _play_asking(
+        self, X: Floats, y: Ints, w: Floats, asking: Any, why: NDArray[np.int8], out: Floats, known: int
+    ) -> int | None:
+        alone = np.zeros(0, dtype=np.int64), np.zeros(1), np.array([1.0, 0.0, 0.0, 0.0]), LAST, True
+        return walk([[self]], *alone, X, y, w, asking, why, out, known, out.shape[1])
 
     def _write(self, parts: list[Floats], y: Ints, events: Ints, known: int, out: Floats) -> None:
         """Write the votes of all shards as probabilities."""

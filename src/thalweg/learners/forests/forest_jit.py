@@ -125,7 +125,10 @@ Members = tuple[Floats, Seeds, Floats, Floats, Floats, Floats, Floats, Floats]
 
 
 class Work(NamedTuple):
-    """What a call works in; it begins with anything, except ``now`` and ``sums`` with zeros."""
+    """What a call works in; it begins with anything, but ``now`` and ``sums`` with zeros, ``notes`` with no answer (-1).
+
+    Votes and notes may also be those of the call before, if no table has grown since.
+    """
 
     sums: Floats
     """predictions × classes: the votes of the members, one row for each event that predicts."""
@@ -158,8 +161,6 @@ def play(tables: Tables, team: Members, X: Floats, y: Ints, w: Floats, events: I
     need = 1 + int(how[F_WARN] >= 0.0)
     seen, q = known, 0  # classes known, and predictions made, before event k
     begin = True
-    for t in range(size):
-        notes[t, NOTE_ANSWERED] = -1
     inner = max(n if apart else size, 1)
     slow, fast = start // inner, start % inner
     for step in range(start, size * n):
@@ -167,9 +168,11 @@ def play(tables: Tables, team: Members, X: Floats, y: Ints, w: Floats, events: I
         fast += 1
         if fast == inner:
             slow, fast = slow + 1, 0
-        if begin or (apart and k == 0):
+        if k == 0:
+            seen, q = known, 0
+        elif begin:
             seen, q = before(events, y, known, k)
-            begin = False
+        begin = False
         e = events[k]
         r = e if e >= 0 else ~e
         fore = int(members[t, M_FORE])

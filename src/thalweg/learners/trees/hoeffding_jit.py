@@ -16,11 +16,11 @@ def play(tables: Tables, linked: tuple[()], X: Floats, y: Ints, w: Floats, event
          work: Floats) -> int:  # fmt: skip
     """Carry out events in order; the number done is less than all when a table must grow first.
 
-    ``work`` has the cells that ``Pool`` says; what they hold does not matter.
+    ``work`` is new, as ``Pool`` makes it, or that of the call before, if no table has grown since.
     """
     p = Trees(*tables)
     votes, logs = cut(work, n_classes(p))
-    answered = -1  # the row whose naive Bayes answer stands in votes
+    answered = int(logs[len(logs) - 1])  # the row whose naive Bayes answer stands in votes
     for k in range(len(events)):
         e = events[k]
         if e >= 0:
@@ -35,4 +35,5 @@ def play(tables: Tables, linked: tuple[()], X: Floats, y: Ints, w: Floats, event
             if learn(p, 0, i, X, r, y[r], w[r], answered == r, logs, votes):
                 attempt(p, 0, known, i)
             answered = -1
+    logs[len(logs) - 1] = answered
     return len(events)

@@ -5,6 +5,7 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from thalweg.core.classifier import OneRoutine
 from thalweg.core.declared import check, declared
 from thalweg.core.door import Rows
 from thalweg.core.protocols import State
@@ -85,6 +86,13 @@ class DenseWindow:
         sieve = self._sieve(scratch, asked)
         play(plain(self.arrays), plain(scratch), plain(sieve), self.rules, self.as_kept(X), y, w, events, out, known)
         return scratch.sums
+
+    def as_routine(self, X: Floats) -> OneRoutine:
+        """Give what plays rows, as many of these as there is room for."""
+        left = len(X) if self.room >= self.window else self.room - self.n_rows
+        scratch = self.scratch(1, 1)
+        tables = (plain(self.arrays), plain(scratch), plain(self._sieve(scratch, 1)), self.rules)
+        return OneRoutine(play, self.as_kept(X[:left]), lambda: (tables, ()), lambda x, y: None)
 
     def measure(self, X: Rows, classes: int) -> Floats:
         """Give the distance of each row of the window from a record (squared where Euclidean)."""

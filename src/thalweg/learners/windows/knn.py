@@ -5,7 +5,7 @@ from typing import Any, NamedTuple, final
 
 import numpy as np
 
-from thalweg.core.classifier import Classifier, Floats, Ints
+from thalweg.core.classifier import Classifier, Floats, Ints, OneRoutine
 from thalweg.core.door import Rows, sparse_rows
 from thalweg.core.protocols import State
 from thalweg.core.schema import Schema
@@ -142,6 +142,9 @@ class WindowKNN(Neighbours, Classifier):
             self._dense.play(X, y, w, events, out, known)
         else:
             self._sparse.play(self._turned(X), y, w, events, out, known)
+
+    def _as_routine(self, X: Floats) -> OneRoutine | None:
+        return self._dense.as_routine(X) if self._sparse is None else None
 
     def _extend(self, schema: Schema) -> None:
         if self._sparse is not None and schema.n_features > self._sparse.d:

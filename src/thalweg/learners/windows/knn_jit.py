@@ -38,8 +38,8 @@ Ints = NDArray[np.int64]
 def play(
     window: Window, scratch: Scratch, sieve: Sieve, rules: Ints, X: NDArray[Any], y: Ints, w: Floats, events: Ints,
     out: Floats, known: int,
-) -> None:  # fmt: skip
-    """Play the events, in groups of as many queries and rows as there is room for."""
+) -> int:  # fmt: skip
+    """Play the events, in groups of as many queries and rows as there is room for; give how many there are."""
     window, scratch, sieve = Window(*window), Scratch(*scratch), Sieve(*sieve)
     head, codes, voices = window.head, window.codes, window.voices
     slots, rows, moments = scratch.slots, scratch.rows, scratch.moments
@@ -93,3 +93,4 @@ def play(
         while g < pushed:
             codes[slots[g]], voices[slots[g]] = y[rows[g]], w[rows[g]]
             g += 1
+    return len(events)
