@@ -8,8 +8,8 @@ many learned rows, every so many seconds, or at a drift.
 Which version answers. With ``every`` a number of rows or of seconds, an answer comes from the newest version, which
 lags by at most that much plus what is queued. With ``every="each"`` it comes from the learner itself, after everything
 that was acknowledged before: then the sequence of requests gives, bit for bit, what ``prequential`` with the same
-delays gives. Scores compare a label with the probabilities that were answered when its record came; records that come with
-their labels are tested by the learner at the moment at which they are learned.
+delays gives. Scores compare a label with the probabilities that were answered when its record came; records that come
+with their labels are tested by the learner at the moment at which they are learned.
 """
 
 import asyncio
@@ -40,6 +40,7 @@ from thalweg.serve.writer import Pending, UnavailableError, Writer
 Floats = NDArray[np.float64]
 
 
+_VIEW = 0.5  # seconds
 _REPLAYED = 512
 """Entries that are replayed together."""
 
@@ -157,6 +158,10 @@ class Engine:
         self.writer = Writer(self.journal, self._written, self._full)
         self.on_events: Callable[[list[Event]], object] | None = None
         """Called in the loop's thread when something happened, with the latest drifts, promotions and rollbacks."""
+        self.view_of: Callable[[Learning], Any] | None = None
+        """Sums up what the thread that learns knows; called in it, at most twice a second."""
+        self.viewed = 0.0
+        self.seen: Any = None
         self._last_event = self.learning.events[-1] if self.learning.events else None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._proposed = False
@@ -427,11 +432,25 @@ class Engine:
     def _after(self, drift: bool) -> None:
         if self._loop is None:
             return
+        if self.view_of is not None and time.monotonic() - self.viewed >= _VIEW:
+            self.view()
         if len(self.learning.events) and self.learning.events[-1] is not self._last_event:
             self._last_event = self.learning.events[-1]
             if self.on_events is not None:
                 self._loop.call_soon_threadsafe(self.on_events, list(self.learning.events))
         self._propose()
+
+    def view(self) -> Any:
+        """Sum up what is known; in the thread that learns."""
+        if self.view_of is not None:
+            self.seen, self.viewed = self.view_of(self.learning), time.monotonic()
+        return self.seen
+
+    async def look(self) -> Any:
+        """What the thread that learns knew last, or knows now where it has nothing to do."""
+        if self.behind == 0 or self.seen is None:
+            return await self.in_learner(self.view)
+        return self.seen
 
     def _propose(self) -> None:
         """Ask for a promotion where the rule says so. It takes effect when its entry comes in the journal."""
