@@ -124,7 +124,9 @@ def start(name, port):
             return None
         try:
             body = json.dumps({"record": X[0].tolist()}).encode()
-            request = urllib.request.Request(f"http://127.0.0.1:{port}/v1/predict", body, {"content-type": "application/json"})
+            request = urllib.request.Request(
+                f"http://127.0.0.1:{port}/v1/predict", body, {"content-type": "application/json"}
+            )
             urllib.request.urlopen(request, timeout=5)
             return process
         except OSError:
@@ -150,7 +152,12 @@ def load(process, port, script, connections, seconds):
     words = text.split()
     total = int(next(line.split()[0] for line in text.splitlines() if "requests in" in line))
     rate = float(words[words.index("Requests/sec:") + 1])
-    return rate, _ms(words[words.index("50%") + 1]), _ms(words[words.index("99%") + 1]), 1e6 * (used(process) - before) / total
+    return (
+        rate,
+        _ms(words[words.index("50%") + 1]),
+        _ms(words[words.index("99%") + 1]),
+        1e6 * (used(process) - before) / total,
+    )
 
 
 def _ms(text):
@@ -206,11 +213,17 @@ def main():
                 for kind, (script, connections) in kinds.items():
                     if name == "river" and kind == "many":
                         connections = 1
-                    found.setdefault((kind, name), []).append(load(process, port, scripts[script], connections, given.seconds))
+                    found.setdefault((kind, name), []).append(
+                        load(process, port, scripts[script], connections, given.seconds)
+                    )
             finally:
                 process.send_signal(signal.SIGTERM)
                 process.wait(60)
-    print(f"{'load':6} {'server':9} {'records/s':>10} {'p50 ms':>8} {'p99 ms':>8} {'CPU µs/request':>15} {'of bare':>8} {'by CPU':>7}")
+    titles = ("records/s", "p50 ms", "p99 ms", "CPU µs/request", "of bare", "by CPU")
+    print(
+        f"{'load':6} {'server':9} {titles[0]:>10} {titles[1]:>8} {titles[2]:>8} {titles[3]:>15} {titles[4]:>8}",
+        titles[5],
+    )
     for (kind, name), runs in found.items():
         rate, p50, p99, cpu = (statistics.median(column) for column in zip(*runs, strict=True))
         like = found.get((kind if kind != "arrow" else "many", "bare"))

@@ -11,7 +11,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from thalweg.active.strategy import Strategy
+from thalweg.active.strategy import REASONS, Strategy
 from thalweg.active.tickets import TicketCounts, Tickets
 from thalweg.active.tickets_jit import ANSWERED, LATE, REPEATED, UNKNOWN
 from thalweg.core.labels import Labels
@@ -22,7 +22,8 @@ from thalweg.serve.entries import Any_, Expired, Grown, Learned, Records, Told, 
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-ONE_WANTED = np.ones(1, dtype=np.int8)
+ALL_WANTED = np.full(1, len(REASONS), dtype=np.int8)
+"""Why a label is wanted where no strategy decides: all are."""
 _NOTES = np.dtype([("at", "<f8"), ("version", "<i8"), ("why", "i1"), ("known", "<i8")])
 
 
@@ -211,7 +212,7 @@ class Book:
         X, n = self._wide(matrix(entry.X, entry.rows)), entry.rows
         said = matrix(entry.proba, n) if entry.classes else np.zeros((n, 0))
         proba = self._arranged(said, entry.classes)
-        why = ONE_WANTED.repeat(n) if self.policy is None else self.policy.decide(said)
+        why = ALL_WANTED.repeat(n) if self.policy is None else self.policy.decide(said)
         first = self.records
         tickets = self._tickets.give(X, np.ones(n, dtype=np.int8), first)
         self.records += n

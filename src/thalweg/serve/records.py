@@ -376,7 +376,8 @@ def to_json(given: Given, single: bool) -> bytes:
     """Write an answer as JSON."""
     recorded = given.first >= 0
     if single:
-        why, chances = given.why[0], memoryview(given.proba).cast("d").tolist()
+        why = given.why[0]
+        chances: list[float] = np.frombuffer(given.proba).tolist()
         most = max(chances, default=0.0)
         label = given.classes[chances.index(most)] if most > 0.0 else None
         return encode(
