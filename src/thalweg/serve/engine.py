@@ -251,7 +251,7 @@ class Engine:
                 continue
             last = time.monotonic()
             with contextlib.suppress(UnavailableError):
-                if self.trouble is not None:
+                if self.trouble is not None and self.applied == self.journal.position:
                     await self._try_again()
                 await self._expire()
                 self._snapshot_if_due()
@@ -281,7 +281,14 @@ class Engine:
 
     def _written(self, batch: list[Pending], first: int) -> None:
         """Apply entries that are in the journal."""
-        done = self.book.apply_all([pending.entry for pending in batch])
+        try:
+            done = self.book.apply_all([pending.entry for pending in batch])
+        except Exception as error:  # a defect: what is written can no longer be followed, so that nothing more may be
+            self.writer.trouble = f"the journal cannot be followed at position {first}: {error}"
+            for pending in batch:
+                if not pending.future.done():
+                    pending.future.set_exception(UnavailableError(self.writer.trouble))
+            raise
         work: Work = [(position, jobs) for position, (jobs, _) in enumerate(done, first) if jobs]
         if not work or work[-1][0] != first + len(batch) - 1:
             work.append((first + len(batch) - 1, []))

@@ -48,6 +48,12 @@ class _Label(msgspec.Struct):
     expert: str | None = None
 
 
+class _River(msgspec.Struct):
+    ground_truth: str | int | float | bool
+    features: dict[str, Any] | None = None
+    identifier: str | int | None = None
+
+
 class _Rollback(msgspec.Struct):
     version: int
     why: str = "asked for"
@@ -476,12 +482,13 @@ class Service:
 
     async def river_learn(self, request: Request) -> Reply:
         """``POST /api/learn/``: a record with its label ("ground_truth"), or a label by identifier."""
-        given = _json(request.body, dict[str, Any])
-        label = given.get("ground_truth", given.get("label"))
-        if "features" in given:
-            body = encode({"record": given["features"], "label": label})
+        given: _River = _json(request.body, _River)
+        if given.features is not None:
+            body = encode({"record": given.features, "label": given.ground_truth})
             return await self.learn(request._replace(body=body))
-        return await self._take_labels(request, [label], None, [given.get("identifier")], None)
+        if given.identifier is None:
+            raise ValueError("body must hold features, or the identifier of an earlier record")
+        return await self._take_labels(request, [given.ground_truth], None, [given.identifier], None)
 
     async def river_metrics(self, _request: Request) -> Reply:
         """``GET /api/metrics/``: over all labels."""
