@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import dataclasses
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from typing import Any, final
 
 import msgspec
@@ -194,7 +194,7 @@ class Service:
 
     async def predict(self, request: Request) -> Reply:
         """``POST /v1/predict``: answers, and tickets."""
-        key = _key(request)
+        key = idempotency_key(request)
         engine = self.engine
         if key is not None:
             kept = engine.book.remembered(key)
@@ -266,7 +266,7 @@ class Service:
         _check_texts("labels", labels)
         _check_texts("ids", ids or [])
         outcome = await self.engine.labels(
-            labels, tickets=tickets, ids=ids, key=_key(request), expert=expert and expert[:100]
+            labels, tickets=tickets, ids=ids, key=idempotency_key(request), expert=expert and expert[:100]
         )  # fmt: skip
         return self._outcome(outcome)
 
@@ -292,7 +292,7 @@ class Service:
             raise ValueError(f"body must hold labels{where}, one for each record")
         _check_texts("labels", read.labels)
         self.engine.book.labels.read(read.labels, "labels")  # says what is wrong with them
-        return self._outcome(await self.engine.learn(read.X, read.labels, key=_key(request)))
+        return self._outcome(await self.engine.learn(read.X, read.labels, key=idempotency_key(request)))
 
     async def wanted(self, request: Request) -> Reply:
         """``GET /v1/wanted``: the open questions."""
@@ -393,7 +393,7 @@ class Service:
         queue: asyncio.Queue[bytes] = asyncio.Queue(_QUEUE)
         self._listeners.add(queue)
 
-        async def parts() -> AsyncIterator[bytes]:
+        async def parts() -> AsyncGenerator[bytes, None]:
             try:
                 yield _event("hello", {"version": self.engine.version.number})
                 while not self._hung_up:
@@ -527,7 +527,8 @@ def _check_texts(what: str, values: list[Any]) -> None:
             raise ValueError(f"{what} must be below 2^63 where they are numbers, got {shown(value)}")
 
 
-def _key(request: Request) -> str | None:
+def idempotency_key(request: Request) -> str | None:
+    """The key of a request that may come again, with whose it is and what it is for; None: it has none."""
     key = request.headers.get(b"idempotency-key")
     if key is None:
         return None
