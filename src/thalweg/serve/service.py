@@ -18,7 +18,7 @@ from thalweg.serve import state
 from thalweg.serve.asgi import Kernel, Receive, Reply, Request, Send, error, reply
 from thalweg.serve.book import Outcome
 from thalweg.serve.engine import Engine
-from thalweg.serve.learning import Event
+from thalweg.serve.learning import Event, Version
 from thalweg.serve.monitoring import Monitor, prometheus
 from thalweg.serve.openapi import document
 from thalweg.serve.records import ARROW, Read, Reader, encode, to_arrow, to_json
@@ -204,16 +204,15 @@ class Service:
                         409, "the idempotency key must be that of a request for answers, it was one for labels"
                     )
                 return Reply(200, to_json(kept, kept.rows == 1 and b'"records"' not in request.body))
-        began = time.perf_counter()
         read = await self._read(request)
         n = len(read.X)
         if not n:
             raise ValueError("records must not be empty")
-        if not engine.each and self._cost * n > _AHEAD:
-            proba, version = await asyncio.to_thread(engine.answer, read.X)
-            given = await engine._record(read.X, proba, version, read.ids, key)
-        else:
+        if engine.each:
             given = await engine.records(read.X, read.ids, key)
+        else:
+            proba, version = await self._answer(read.X)
+            given = await engine.record(read.X, proba, version, read.ids, key)
         self.monitor.answered(n)
         if any(given.why):
             self._say_wanted()
@@ -221,9 +220,17 @@ class Service:
             answer = Reply(200, to_arrow(given), ARROW.encode(), ((b"x-version", b"%d" % given.version),))
         else:
             answer = Reply(200, to_json(given, read.single))
-        if n >= 64:
-            self._cost += 0.1 * ((time.perf_counter() - began) / n - self._cost)
         return answer
+
+    async def _answer(self, X: Floats) -> tuple[Floats, Version]:
+        """Answer rows; where that is known to take a while, beside the loop."""
+        if self._cost * len(X) > _AHEAD:
+            return await asyncio.to_thread(self.engine.answer, X)
+        began = time.perf_counter()
+        found = self.engine.answer(X)
+        if len(X) >= 64 or time.perf_counter() - began > _AHEAD:
+            self._cost += 0.1 * ((time.perf_counter() - began) / len(X) - self._cost)
+        return found
 
     async def explain(self, request: Request) -> Reply:
         """``POST /v1/explain``: why the champion, as it is now, answers as it does for one record."""
