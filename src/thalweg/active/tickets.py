@@ -116,6 +116,28 @@ class Tickets:
         """Let go of tickets that are too old by now."""
         self.find(np.zeros(0, dtype=np.int64), now)
 
+    def let_go_of(self, before: int) -> None:
+        """Let go of the open tickets that were given before this one."""
+        old = self.open()
+        old = old[old < before]
+        self._waiting.take(self.places(old))
+        self._latest[old % self.max_open, jit.T_AT] = jit.AT_GONE
+        self._counts[jit.OPEN] -= len(old)
+        self._counts[jit.EXPIRED] += len(old)
+
+    def places(self, tickets: Ints) -> Ints:
+        """Give the places, from 0, at which the rows of these open tickets wait."""
+        return np.asarray(self._latest[tickets % self.max_open, jit.T_AT] - 1)
+
+    def look(self, tickets: Ints) -> Rows:
+        """Give the rows of these open tickets."""
+        return self._look(self.places(tickets))
+
+    @property
+    def room(self) -> int:
+        """Places that there are, taken or free."""
+        return len(self._waiting.rows)
+
     def open(self) -> Ints:
         """Give the open tickets in order."""
         every: Ints = np.arange(self._counts[jit.OLDEST], self._counts[jit.GIVEN])
@@ -159,7 +181,7 @@ class Tickets:
 
     def _places(self) -> Ints:
         """Give the places of the rows of the open tickets, in order."""
-        return np.asarray(self._latest[self.open() % self.max_open, jit.T_AT] - 1)
+        return self.places(self.open())
 
     def state(self) -> State:
         """Copy out the counts, what became of the latest tickets, and in order the rows that wait."""

@@ -121,6 +121,12 @@ def rehearse(learner: Classifier) -> None:
     learner._rehearse()
 
 
+def begin(learner: Classifier, schema: Schema) -> None:
+    """Start a learner, or let it have what the schema has more than before, though no row has been learned yet."""
+    with learner._use.changing:
+        learner._meet(schema)
+
+
 def refuse(learner: Classifier, X: Any, y: Any, learned: Ints) -> None:
     """Refuse, with the learner's own sentence, rows that it could not learn. Changes nothing."""
     learner._read(X, y, None, ~learned)

@@ -203,6 +203,14 @@ class Metrics:
         gather(self._ring, int(self._marks[0]), confusion, sums)
         return self._measure(names, confusion, sums)
 
+    def window_counts(self) -> tuple[Floats, dict[str, float]]:
+        """Give the confusion matrix of the window, and what share of it two simple rules would have got right."""
+        confusion, sums = np.zeros_like(self._confusion), np.zeros(4)
+        gather(self._ring, int(self._marks[0]), confusion, sums)
+        weight, _, no_change, majority = sums.tolist()
+        shares = (no_change / weight, majority / weight) if weight > 0.0 else (math.nan, math.nan)
+        return confusion[:, 1:], dict(zip(("no_change", "majority"), shares, strict=True))
+
     def auc(self) -> float:
         """Give the area under the ROC curve over the window; see ``counts.auc``."""
         return self.windowed(["auc"])["auc"]

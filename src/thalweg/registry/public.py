@@ -67,6 +67,8 @@ COMMANDS = Table("command", Entry, {
     "show": Entry(".cli.show:show"),
     "predict": Entry(".cli.predict:predict"),
     "index": Entry(".cli.index:index"),
+    "serve": Entry(".cli.serve:serve"),
+    "token": Entry(".cli.token:token"),
     "warmup": Entry(".cli.warmup:warmup"),
     "demo": Entry(".cli.demo:demo"),
     "data": Entry(".cli.data:app"),

@@ -125,7 +125,7 @@ Members = tuple[Floats, Seeds, Floats, Floats, Floats, Floats, Floats, Floats]
 
 
 class Work(NamedTuple):
-    """What a call works in; it begins with anything, but ``now`` and ``sums`` with zeros, ``notes`` with no answer (-1).
+    """What a call works in; it starts as anything, but ``now`` and ``sums`` with zeros, ``notes`` without answers (-1).
 
     Votes and notes may also be those of the call before, if no table has grown since.
     """

@@ -1,0 +1,129 @@
+"""The thread that learns: it carries out jobs in order, and makes versions when they are due."""
+
+import asyncio
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import Any, final
+
+from thalweg.serve.book import Growth, Job
+from thalweg.serve.learning import Learning, Version
+
+Work = list[tuple[int, list[Job]]]
+_SLICE = 4_096
+"""Rows that are learned before the thread looks up."""
+
+
+@final
+class LearningThread:
+    """Learns apart from those who answer.
+
+    rows, seconds: after so many learned rows, or seconds, the next version is made, the first ones sooner; infinite
+    both: never. after: called
+    in this thread when jobs were carried out; told whether a drift was found.
+    """
+
+    def __init__(self, learning: Learning, *, rows: float, seconds: float, after: Callable[[bool], None]) -> None:
+        self.learning, self.rows, self.seconds, self._after = learning, rows, seconds, after
+        self.version: Version = learning.make_version()
+        """What answers; replaced as a whole."""
+        self.swaps = 0
+        self.worked = 0.0
+        """Seconds of the processor that went into learning: about what a replay would take."""
+        self.on_version: Callable[[Version], None] | None = None
+        """Called in this thread with each new version."""
+        self._wake = threading.Condition()
+        self._queue: deque[Any] = deque()
+        self._in = self._done = 0
+        self._stopping = False
+        self._thread = threading.Thread(target=self._run, name="thalweg-learning", daemon=True)
+
+    def start(self) -> None:
+        """Begin."""
+        self._thread.start()
+
+    async def stop(self) -> None:
+        """Finish what is queued, and end."""
+        self._stopping = True
+        with self._wake:
+            self._wake.notify_all()
+        await asyncio.to_thread(self._thread.join, 60.0)
+
+    def put(self, work: Work) -> None:
+        """Queue the jobs of entries, each with its position."""
+        with self._wake:
+            for position, jobs in work:
+                rows = sum(len(getattr(job, "y", ())) for job in jobs)
+                self._in += rows
+                self._queue.append((position, jobs, rows))
+            self._wake.notify()
+
+    async def call(self, what: Callable[[], Any]) -> Any:
+        """Let the thread do something after all that is queued, and give what it gave."""
+        future: Future[Any] = Future()
+        with self._wake:
+            self._queue.append((what, future))
+            self._wake.notify()
+        return await asyncio.wrap_future(future)
+
+    @property
+    def behind(self) -> int:
+        """Rows that wait to be learned."""
+        return self._in - self._done
+
+    def swap(self) -> None:
+        """Let a version of the champion as it is now answer."""
+        self.version = version = self.learning.make_version()
+        self.swaps += 1
+        if self.on_version is not None:
+            self.on_version(version)
+
+    def _run(self) -> None:
+        learning, swapped, learned = self.learning, time.monotonic(), self.learning.learned
+        while True:
+            with self._wake:
+                while not self._queue and not self._stopping:
+                    waits = self.seconds - (time.monotonic() - swapped)
+                    due = learned < learning.learned and waits < 3600.0
+                    if due and waits <= 0.0:
+                        break
+                    self._wake.wait(max(0.001, waits) if due else None)
+                if not self._queue and self._stopping:
+                    return
+                work, rows, call = self._take()
+            began = time.thread_time()
+            drift = learning.carry_out(work)
+            self.worked += time.thread_time() - began
+            self._done += rows
+            if call is not None:
+                _fulfil(*call)
+            self._after(drift)
+            more = learning.learned - learned
+            late = time.monotonic() - swapped >= self.seconds
+            grown = any(isinstance(job, Growth) for _, jobs in work for job in jobs)
+            versions = min(self.rows, self.seconds) < float("inf")
+            soon = min(self.rows, max(1, learned))  # the first versions come early: after 1, 2, 4, … rows
+            if versions and ((more and (more >= soon or late or drift)) or grown):
+                self.swap()
+                swapped, learned = time.monotonic(), learning.learned
+
+    def _take(self) -> tuple[Work, int, Any]:
+        """Take from the queue as much as may be done together."""
+        work: Work = []
+        rows, most = 0, min(_SLICE, self.rows, max(1, self.learning.learned))
+        while self._queue and rows < most and len(work) < _SLICE:
+            item = self._queue.popleft()
+            if callable(item[0]):
+                return work, rows, item
+            work.append(item[:2])
+            rows += item[2]
+        return work, rows, None
+
+
+def _fulfil(call: Callable[[], Any], future: "Future[Any]") -> None:
+    try:
+        future.set_result(call())
+    except BaseException as error:
+        future.set_exception(error)
