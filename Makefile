@@ -4,10 +4,13 @@ BIN := .venv/bin
 STAMP := .venv/.installed
 DOCS := .venv/.docs
 
-.PHONY: run test soak check docs format bench performance names golden outputs check-all clean
+.PHONY: run run-service test soak check docs format bench performance names golden outputs check-all clean
 
 run: .venv/.plots        ## learn a drifting stream: progress, a table, a picture, a page
 	$(BIN)/thalweg demo
+
+run-service: .venv/.serve   ## a service, fed with a drifting stream by its own interface; stop with Ctrl-C
+	$(BIN)/thalweg serve "arf(size=10)" --shadow hoeffding-tree --budget 0.3 --folder .service --feed 200
 
 test: $(STAMP)           ## all tests
 	$(BIN)/python -m pytest -n auto tests
@@ -16,6 +19,7 @@ soak: $(STAMP)           ## what tests do for minutes, for hours: changed files,
 	cd tests && ../$(BIN)/python -W ignore -m soak.mutations --each 2000
 	cd tests && ../$(BIN)/python -m soak.verbs --calls 20000
 	cd tests && ../$(BIN)/python -m soak.kills --kills 500
+	cd tests && ../$(BIN)/python -m soak.serve_kills --kills 300
 	cd tests && ../$(BIN)/python -m soak.threads --seconds 20
 	cd tests && ../$(BIN)/python -m soak.endurance --rows 100000000
 
@@ -57,6 +61,10 @@ performance: .venv-bench/.installed   ## every learner beside theirs: writes doc
 
 .venv/.plots: pyproject.toml | .venv/bin/python
 	$(BIN)/python -m pip install --quiet --editable '.[plots]'
+	touch $@
+
+.venv/.serve: pyproject.toml | .venv/bin/python
+	$(BIN)/python -m pip install --quiet --editable '.[serve]'
 	touch $@
 
 $(DOCS): pyproject.toml | .venv/bin/python

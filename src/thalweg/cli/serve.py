@@ -1,5 +1,7 @@
 """The command ``thalweg serve``: a learner in production."""
 
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 from typing import Annotated, Any
@@ -69,6 +71,12 @@ def serve(
     hold: Annotated[float, typer.Option(help="Seconds within which an answer at the desk can be undone.")] = 60.0,
     second: Annotated[float, typer.Option(help="Share of the questions that a second expert answers, too.")] = 0.1,
     log_requests: Annotated[bool, typer.Option("--log-requests", help="A line of the log for each request.")] = False,
+    feed: Annotated[
+        float | None,
+        typer.Option(
+            help="Feed it a drifting stream by its own interface, so many records a second, for a look at it."
+        ),
+    ] = None,
     config: Annotated[
         Path | None, typer.Option(help="A TOML file with any of these options, by name; the command line wins.")
     ] = None,
@@ -109,7 +117,7 @@ def _from_file(config: Path, given: dict[str, Any], context: Any) -> dict[str, A
 def _serve(
     *, learner: str, schema: Path | None, folder: Path, host: str, port: int, workers: int, shadow: list[str] | None,
     promote: str | None, every: str, max_age: float | None, no_labels: float | None, webhook_secret_file: Path | None,
-    certificate: Path | None, private_key: Path | None, log_requests: bool, **more: Any,
+    certificate: Path | None, private_key: Path | None, log_requests: bool, feed: float | None, **more: Any,
 ) -> None:  # fmt: skip
     try:
         import uvicorn  # noqa: F401
@@ -124,6 +132,8 @@ def _serve(
     number, seconds = read_every(every)
     secret = None if webhook_secret_file is None else webhook_secret_file.read_text("utf-8").strip()
     known = None if schema is None else Schema.from_json(schema.read_bytes())
+    if feed is not None and (more["token_file"] is not None or certificate is not None):
+        raise ValueError("--feed is for a look at a service, it must not be given with --token-file or --certificate")
     if workers > 1:
         raise ValueError(f"workers must be 1, got {workers}")
     service = app(
@@ -132,15 +142,25 @@ def _serve(
         webhook_secret=secret, **more,
     )  # fmt: skip
 
+    fed: list[subprocess.Popen[bytes]] = []
+
     def ready(address: str) -> None:
+        if feed is not None:
+            words = [sys.executable, "-m", "thalweg.serve.feed", address, "--rate", str(feed)]
+            fed.append(subprocess.Popen(words, stdin=subprocess.DEVNULL))
         engine = service.engine
         more = f", goes on from {folder} ({engine.replayed:,} entries replayed)" if engine.applied else f" in {folder}"
         print(f"thalweg: {learner} at {address}{more}; stop with Ctrl-C", flush=True)
 
-    run(
-        service, host=host, port=port, certificate=None if certificate is None else str(certificate),
-        private_key=None if private_key is None else str(private_key), on_ready=ready, log_requests=log_requests,
-    )  # fmt: skip
+    try:
+        run(
+            service, host=host, port=port, certificate=None if certificate is None else str(certificate),
+            private_key=None if private_key is None else str(private_key), on_ready=ready, log_requests=log_requests,
+        )  # fmt: skip
+    finally:
+        for process in fed:
+            process.terminate()
+            process.wait()
 
 
 def read_every(text: str) -> tuple[Any, bool]:

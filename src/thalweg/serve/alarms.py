@@ -12,8 +12,9 @@ from typing import Any, final
 from thalweg.core import params
 
 NAMES = ("drift", "accuracy", "no_labels", "budget", "schema", "disk")
-"""drift: errors rose. accuracy: it is below the line. no_labels: none came for a while. budget: it is spent. schema:
-requests are refused for their form. disk: the journal cannot be written, or learning failed."""
+"""drift: errors rose. accuracy: it is below the line. no_labels: none came for a while. budget: it is spent, so that
+no label was asked for during a minute. schema: requests are refused for their form. disk: the journal cannot be
+written, or learning failed."""
 _DRIFT_LASTS = 600.0  # seconds
 _TRIES = 6
 
@@ -124,6 +125,6 @@ def sign(body: bytes, secret: str) -> str:
     """The signature of a body, to be compared by whoever gets it.
 
     >>> sign(b"{}", "secret")[:16]
-    '77325902caca8127'
+    '77325902caca812d'
     """
     return hmac.new(secret.encode(), body, hashlib.sha256).hexdigest()

@@ -4,14 +4,14 @@ The book is changed by the entries of the journal, in order, and by nothing else
 It turns each entry into jobs for those who learn, and into the reply to whoever sent the request.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, final
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from thalweg.active.strategy import Strategy
+from thalweg.active.strategy import REASONS, Strategy
 from thalweg.active.tickets import TicketCounts, Tickets
 from thalweg.active.tickets_jit import ANSWERED, LATE, REPEATED, UNKNOWN
 from thalweg.core.labels import Labels
@@ -22,7 +22,8 @@ from thalweg.serve.entries import Any_, Expired, Grown, Learned, Records, Told, 
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-ONE_WANTED = np.ones(1, dtype=np.int8)
+ALL_WANTED = np.full(1, len(REASONS), dtype=np.int8)
+"""Why a label is wanted where no strategy decides: all are."""
 _NOTES = np.dtype([("at", "<f8"), ("version", "<i8"), ("why", "i1"), ("known", "<i8")])
 
 
@@ -165,6 +166,37 @@ class Book:
             self._remember(key, reply)
         return jobs, reply
 
+    def apply_all(self, entries: Sequence[Any_]) -> list[tuple[list[Job], Any]]:
+        """Take entries in order; the same as one after the other, and faster for many of single records."""
+        done: list[tuple[list[Job], Any]] = []
+        at = 0
+        while at < len(entries):
+            stop = at
+            if _plain_one(entries[at]):
+                stop = at + 1
+                while stop < len(entries) and _plain_one(entries[stop]) and _alike(entries[stop], entries[at]):
+                    stop += 1
+            if stop - at > 1:
+                done += self._take_together(entries[at:stop])  # type: ignore[arg-type]
+                at = stop
+            else:
+                done.append(self.apply(entries[at]))
+                at += 1
+        return done
+
+    def _take_together(self, entries: Sequence[Records]) -> list[tuple[list[Job], Any]]:
+        """Take entries of one record each as if they were one entry."""
+        first = entries[0]
+        X, proba = b"".join([e.X for e in entries]), b"".join([e.proba for e in entries])
+        together = Records(entries[-1].at, len(entries), X, proba, first.classes, first.version)
+        jobs, given = self._take_records(together)
+        done: list[tuple[list[Job], Any]] = [
+            ([], Given(given.first + k, 1, given.why[k : k + 1], e.proba, e.classes, e.version))
+            for k, e in enumerate(entries)
+        ]
+        done[-1] = jobs, done[-1][1]
+        return done
+
     def _take_schema(self, schema: Schema) -> None:
         if self._tickets is None:
             self._tickets = Tickets(schema.n_features, max_open=self.max_open, max_age=self.max_age)
@@ -180,7 +212,7 @@ class Book:
         X, n = self._wide(matrix(entry.X, entry.rows)), entry.rows
         said = matrix(entry.proba, n) if entry.classes else np.zeros((n, 0))
         proba = self._arranged(said, entry.classes)
-        why = ONE_WANTED.repeat(n) if self.policy is None else self.policy.decide(said)
+        why = ALL_WANTED.repeat(n) if self.policy is None else self.policy.decide(said)
         first = self.records
         tickets = self._tickets.give(X, np.ones(n, dtype=np.int8), first)
         self.records += n
@@ -412,6 +444,17 @@ class Book:
             places = self._tickets.places(self._tickets.open())
             self._notes[places] = state["notes"]
             self._proba[places, : state["proba"].shape[1]] = state["proba"]
+
+
+def _plain_one(entry: Any_) -> bool:
+    return type(entry) is Records and entry.rows == 1 and entry.ids is None and entry.key is None
+
+
+def _alike(a: Any_, b: Any_) -> bool:
+    """May two entries of records be taken together?"""
+    assert isinstance(a, Records)
+    assert isinstance(b, Records)
+    return a.version == b.version and len(a.X) == len(b.X) and (a.classes is b.classes or a.classes == b.classes)
 
 
 def _plain(name: Any) -> Any:

@@ -281,12 +281,13 @@ class Engine:
 
     def _written(self, batch: list[Pending], first: int) -> None:
         """Apply entries that are in the journal."""
-        work: Work = []
-        for position, (entry, _, future) in enumerate(batch, first):
-            jobs, reply = self.book.apply(entry)
-            work.append((position, jobs))
-            if not future.done():
-                future.set_result(reply)
+        done = self.book.apply_all([pending.entry for pending in batch])
+        work: Work = [(position, jobs) for position, (jobs, _) in enumerate(done, first) if jobs]
+        if not work or work[-1][0] != first + len(batch) - 1:
+            work.append((first + len(batch) - 1, []))
+        for pending, (_, reply) in zip(batch, done, strict=True):
+            if not pending.future.done():
+                pending.future.set_result(reply)
         self.applied = first + len(batch) - 1
         self.thread.put(work)
         self._snapshot_if_due()

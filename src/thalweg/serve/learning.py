@@ -148,13 +148,16 @@ class Learning:
 
     def carry_out(self, work: Sequence[tuple[int, Sequence[Job]]]) -> bool:
         """Carry out the jobs of entries, each with its position, in order; say whether a drift was found."""
-        drifts, together = self.drifts, []
+        drifts, together, answers = self.drifts, [], []
         for position, jobs in work:
             for job in jobs:
                 if isinstance(job, Labelled):
                     together.append((position, job))
                 elif isinstance(job, Answers):
-                    if self.shadows and together:
+                    if not self.shadows:
+                        answers.append(job)
+                        continue
+                    if together:
                         self._learn(together)
                         together = []
                     self._see(job)
@@ -165,6 +168,8 @@ class Learning:
                     self._other(position, job)
         if together:
             self._learn(together)
+        for job in joined(answers):
+            self._see(job)
         if work:
             self.position = work[-1][0]
         return self.drifts > drifts
@@ -175,7 +180,7 @@ class Learning:
         wanted = float(np.count_nonzero(job.why))
         self.history.add(job.at, records=len(job.X), confidence=float(sure.sum()), asked=wanted)
         self._count_classes(job.at, "predicted", winners)
-        self.watch.see(job.X)
+        self.watch.see(job.X, self.schema)
         for shadow in self.shadows:
             shadow.answer(job, self.labels)
 
@@ -207,7 +212,7 @@ class Learning:
             proba = arranged(self.learner, played(self.learner, job), self.labels)
             self.learned += len(job.X) if job.wanted is None else int(np.count_nonzero(job.wanted))
             right = self._score(position, job.at, job.codes, proba)
-            self.watch.see(job.X)
+            self.watch.see(job.X, self.schema)
             for shadow in self.shadows:
                 shadow.learn_lesson(job, self.labels, right)
         elif isinstance(job, Growth):
@@ -388,6 +393,31 @@ def merged(jobs: list[Labelled]) -> Labelled:
         np.concatenate([j.codes for j in jobs]), np.concatenate(proba), np.concatenate([j.wanted for j in jobs]),
         np.concatenate([j.arrived for j in jobs]), None,
     )  # fmt: skip
+
+
+def joined(jobs: list[Answers]) -> list[Answers]:
+    """Put answers that came one after the other together, where they are of the same width."""
+    done: list[Answers] = []
+    at = 0
+    while at < len(jobs):
+        like = [jobs[at]]
+        for job in jobs[at + 1 :]:
+            if job.proba.shape[1] != like[0].proba.shape[1] or job.X.shape[1] != like[0].X.shape[1]:
+                break
+            like.append(job)
+        at += len(like)
+        done.append(
+            like[0]
+            if len(like) == 1
+            else Answers(
+                like[-1].at,
+                like[0].first,
+                np.concatenate([job.X for job in like]),
+                np.concatenate([job.proba for job in like]),
+                np.concatenate([job.why for job in like]),
+            )
+        )
+    return done
 
 
 def arranged(learner: Classifier, proba: Floats, labels: Labels) -> Floats:

@@ -35,7 +35,7 @@ class Monitor:
         self._latest = np.zeros(_LATEST)
         self._timed = 0
         self._errors = self._total = 0
-        self._marks: deque[tuple[float, int, int, int, int]] = deque(maxlen=61)
+        self._marks: deque[tuple[float, int, int, int, int, int]] = deque(maxlen=61)
         self._before = (0, 0, 0)
         self._drift: Event | None = None
         self._began = time.time()
@@ -72,8 +72,9 @@ class Monitor:
         now = self._total, self._errors, 0
         new = [a - b for a, b in zip(now, self._before, strict=True)]
         self._before = now
-        self._marks.append((time.monotonic(), self.records, self._total, self.labels, self.refused))
         engine = self.engine
+        asked = 0 if engine.book.policy is None else engine.book.policy.asked
+        self._marks.append((time.monotonic(), self.records, self._total, self.labels, self.refused, asked))
         latency = self.latency()
         lasts = {
             "lag_rows": float(engine.behind), "version": float(engine.version.number),
@@ -111,11 +112,9 @@ class Monitor:
         metrics = {} if seen is None else seen["metrics"]
         policy = engine.book.policy
         spent = None
-        if policy is not None and policy.asked >= 100 and policy.budget_left <= 0.0 and engine.book.records > 1_000:
-            used = policy.asked / max(1, engine.book.records)
-            spent = (
-                f"{used:.1%} of the labels were asked for, which is the whole budget" if used >= policy.budget else None
-            )
+        if policy is not None and len(marks) == self._marks.maxlen and marks[-1][5] == marks[0][5]:
+            came = marks[-1][1] - marks[0][1]
+            spent = f"no label was asked for during a minute, of {came:,} records" if came >= 100 else None
         news = self.rules.check({
             "accuracy": metrics.get("accuracy"), "labels": 0 if seen is None else seen["overall"]["labels"],
             "last_label": engine.learning.last_label, "started": self._began,

@@ -92,6 +92,8 @@ class Reader:
             return self._table(_csv(body), schema, id_column)
         if kind != JSON:
             raise UnsupportedError(f"content-type must be {JSON}, {ARROW} or {CSV}, got {shown(kind)}")
+        if body[:9] == b'{"record"':
+            return self._json(body, schema)
         try:
             many = _rows.decode(body)
         except (msgspec.ValidationError, RecursionError):
@@ -372,14 +374,17 @@ def winners(given: Given) -> tuple[Floats, list[Any]]:
 
 def to_json(given: Given, single: bool) -> bytes:
     """Write an answer as JSON."""
-    proba, labels = winners(given)
     recorded = given.first >= 0
     if single:
         why = given.why[0]
+        chances: list[float] = np.frombuffer(given.proba).tolist()
+        most = max(chances, default=0.0)
+        label = given.classes[chances.index(most)] if most > 0.0 else None
         return encode(
-            One(labels[0], given.classes, proba[0].tolist(), given.first if recorded else None, why > 0 and recorded,
+            One(label, given.classes, chances, given.first if recorded else None, why > 0 and recorded,
                 REASONS[why] if why and why < len(REASONS) and recorded else "", given.version)
         )  # fmt: skip
+    proba, labels = winners(given)
     tickets = list(range(given.first, given.first + given.rows)) if recorded else None
     wanted = (given.first + np.flatnonzero(np.frombuffer(given.why, dtype=np.int8))).tolist() if recorded else []
     return encode(Many(labels, given.classes, proba.tolist(), tickets, wanted, given.version))

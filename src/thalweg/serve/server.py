@@ -72,6 +72,7 @@ def run(
 
 
 def _log_to(stream: Any) -> None:
+    logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)  # how a second Ctrl-C ends is nobody's business
     log = logging.getLogger("thalweg.serve")
     if not log.handlers:
         handler = logging.StreamHandler(stream)

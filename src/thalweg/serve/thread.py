@@ -20,7 +20,8 @@ _SLICE = 4_096
 class LearningThread:
     """Learns apart from those who answer.
 
-    rows, seconds: after so many learned rows, or seconds, the next version is made; infinite both: never. after: called
+    rows, seconds: after so many learned rows, or seconds, the next version is made, the first ones sooner; infinite
+    both: never. after: called
     in this thread when jobs were carried out; told whether a drift was found.
     """
 
@@ -99,14 +100,15 @@ class LearningThread:
             late = time.monotonic() - swapped >= self.seconds
             grown = any(isinstance(job, Growth) for _, jobs in work for job in jobs)
             versions = min(self.rows, self.seconds) < float("inf")
-            if versions and (more >= self.rows or (more and (late or drift)) or grown):
+            soon = min(self.rows, max(1, learned))  # the first versions come early: after 1, 2, 4, … rows
+            if versions and ((more and (more >= soon or late or drift)) or grown):
                 self.swap()
                 swapped, learned = time.monotonic(), learning.learned
 
     def _take(self) -> tuple[Work, int, Any]:
         """Take from the queue as much as may be done together."""
         work: Work = []
-        rows, most = 0, min(_SLICE, self.rows)
+        rows, most = 0, min(_SLICE, self.rows, max(1, self.learning.learned))
         while self._queue and rows < most and len(work) < _SLICE:
             item = self._queue.popleft()
             if callable(item[0]):

@@ -34,13 +34,16 @@ class Watch:
         self.blocks = 0
         self._waiting: list[Floats] = []
         self._count = 0
+        self._nominal: list[int] = []
         self._moments = np.zeros((0, 6))
         """Of each feature: mean of late, as usual, variance as usual, share missing of late, as usual, and free."""
         self._ends = np.zeros((0, 2))
         self._shares = np.zeros((0, 2, CODES))
 
-    def see(self, X: Floats) -> None:
-        """Take records in order."""
+    def see(self, X: Floats, schema: Schema | None = None) -> None:
+        """Take records in order; schema: says which features are nominal."""
+        if schema is not None:
+            self._nominal = np.flatnonzero(schema.nominal).tolist()
         self._waiting.append(X)
         self._count += len(X)
         if self._count < BLOCK:
@@ -58,12 +61,12 @@ class Watch:
             self._moments = np.pad(self._moments, ((0, more), (0, 0)))
             self._ends = np.concatenate([self._ends, np.tile([np.inf, -np.inf], (more, 1))])
             self._shares = np.pad(self._shares, ((0, more), (0, 0), (0, 0)))
-        there = ~np.isnan(rows)
-        n = np.maximum(there.sum(axis=0), 1)
-        values = np.where(there, rows, 0.0)
+        there = rows == rows
+        n = np.maximum(np.count_nonzero(there, axis=0), 1)
+        values = rows if n.min() == len(rows) else np.where(there, rows, 0.0)
         mean = values.sum(axis=0) / n
-        spread = (np.where(there, rows - mean, 0.0) ** 2).sum(axis=0) / n
-        lost = 1.0 - there.mean(axis=0)
+        spread = np.maximum((values * values).sum(axis=0) / n - mean * mean, 0.0)
+        lost = 1.0 - n / len(rows)
         m, first = self._moments, self.blocks == 0
         late, usual = (1.0, 1.0) if first else (RECENT, max(USUAL, 1.0 / (self.blocks + 1)))
         m[:, 0] += late * (mean - m[:, 0])
@@ -71,14 +74,13 @@ class Watch:
         m[:, 1] += usual * (mean - m[:, 1])
         m[:, 3] += late * (lost - m[:, 3])
         m[:, 4] += usual * (lost - m[:, 4])
-        self._ends[:, 0] = np.fmin(self._ends[:, 0], np.where(there, rows, np.inf).min(axis=0))
-        self._ends[:, 1] = np.fmax(self._ends[:, 1], np.where(there, rows, -np.inf).max(axis=0))
-        if rows.shape[1] <= 1_000:
-            codes = np.clip(values, 0, CODES - 1).astype(np.int64)
-            for f in range(rows.shape[1]):
-                share = np.bincount(codes[there[:, f], f], minlength=CODES)[:CODES] / n[f]
-                self._shares[f, 0] += late * (share - self._shares[f, 0])
-                self._shares[f, 1] += usual * (share - self._shares[f, 1])
+        self._ends[:, 0] = np.fmin(self._ends[:, 0], np.fmin.reduce(rows))
+        self._ends[:, 1] = np.fmax(self._ends[:, 1], np.fmax.reduce(rows))
+        for f in self._nominal[:1_000]:
+            codes = np.minimum(values[there[:, f], f], CODES - 1).astype(np.int64)
+            share = np.bincount(codes, minlength=CODES) / n[f]
+            self._shares[f, 0] += late * (share - self._shares[f, 0])
+            self._shares[f, 1] += usual * (share - self._shares[f, 1])
         self.blocks += 1
 
     def scores(self, schema: Schema | None = None) -> list[float]:
