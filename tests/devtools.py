@@ -115,7 +115,7 @@ def open_browser():
             [CHROMIUM, *_FLAGS, f"--user-data-dir={profile}", "about:blank"],
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
         )  # fmt: skip
-        sockets = []
+        sockets = contextlib.ExitStack()
         try:
             where, until = Path(profile) / "DevToolsActivePort", time.monotonic() + 60.0
             while not where.exists() or len(where.read_text().split()) < 2:
@@ -125,8 +125,7 @@ def open_browser():
             port, path = where.read_text().split()
 
             def tab():
-                socket = connect(f"ws://127.0.0.1:{port}{path}", max_size=None, open_timeout=60)
-                sockets.append(socket)
+                socket = sockets.enter_context(connect(f"ws://127.0.0.1:{port}{path}", max_size=None, open_timeout=60))
 
                 def say(method, **params):
                     socket.send(json.dumps({"id": 1, "method": method, "params": params}))
@@ -141,8 +140,7 @@ def open_browser():
 
             yield tab
         finally:
-            for socket in sockets:
-                socket.close()
+            sockets.close()
             process.terminate()
             try:
                 process.wait(20)

@@ -10,9 +10,9 @@ import time
 from thalweg.serve import Client
 
 
-def start(*words, timeout=120.0):
-    """Start ``thalweg serve`` with these words; give the process and its address."""
-    command = [sys.executable, "-m", "thalweg", "serve", *map(str, words), "--port", "0"]
+def start(*words, timeout=120.0, port=0):
+    """Start ``thalweg serve`` with these words; give the process and its address. port: 0: any that is free."""
+    command = [sys.executable, "-m", "thalweg", "serve", *map(str, words), "--port", str(port)]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=os.environ)
     until, lines = time.monotonic() + timeout, []
     while time.monotonic() < until:

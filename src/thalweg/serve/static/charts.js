@@ -80,25 +80,48 @@ export class Chart {
     const { text, range } = this.axis;
     this.plot = new uPlot(
       {
-        width: Math.max(200, Math.floor(this.place.clientWidth)), height: HEIGHT, legend: { show: false },
+        width: Math.max(200, Math.floor(this.place.clientWidth)),
+        height: HEIGHT,
+        legend: { show: false },
+        padding: [10, 22, 0, 0],
         cursor: { y: false, points: { size: 7 }, drag: { x: false, y: false } },
         scales: { x: { time: true }, y: { range: (_plot, low, high) => limits(range, low, high) } },
         axes: [
-          { stroke: ink, font, ticks: { show: false }, grid: { show: false }, size: 26, space: 70,
-            values: (_plot, splits) => splits.map((at) => clock(at, false)) },
-          { stroke: ink, font, ticks: { show: false }, grid: { stroke: css("--grid"), width: 1 }, size: 52, space: 34,
-            values: (_plot, splits) => splits.map(text) },
+          {
+            stroke: ink,
+            font,
+            ticks: { show: false },
+            grid: { show: false },
+            size: 26,
+            space: 70,
+            values: (_plot, splits, _axis, _space, step) => splits.map((at) => clock(at, step < 60)),
+          },
+          {
+            stroke: ink,
+            font,
+            ticks: { show: false },
+            grid: { stroke: css("--grid"), width: 1 },
+            size: 52,
+            space: 34,
+            values: (_plot, splits) => splits.map(text),
+          },
         ],
         series: [
           {},
           ...this.series.map((s, k) => ({
-            label: s.label, stroke: this.ink(s, k), width: s.width ?? 1.75, dash: s.dash, points: { show: false },
-            show: !this.hidden.has(s.label), fill: s.fill ? css(s.fill) : undefined,
+            label: s.label,
+            stroke: this.ink(s, k),
+            width: s.width ?? 1.75,
+            dash: s.dash,
+            points: { show: false },
+            show: !this.hidden.has(s.label),
+            fill: s.fill ? css(s.fill) : undefined,
           })),
         ],
         hooks: { draw: [(plot) => drawMarks(plot, this.marks)], setCursor: [() => this.now()] },
       },
-      this.data, this.place,
+      this.data,
+      this.place,
     );
     if (this.legend) this.writeLegend();
   }
@@ -109,12 +132,25 @@ export class Chart {
 
   writeLegend() {
     this.values = this.series.map(() => el("b", {}));
-    fill(this.legend, this.series.map((s, k) =>
-      el("button", {
-        type: "button", "aria-pressed": String(!this.hidden.has(s.label)), class: s.dash ? "dashed" : "",
-        vars: { "--swatch": this.ink(s, k) }, title: `Show or hide ${s.label}`,
-        on: { click: (event) => this.toggle(s.label, k, event.currentTarget) },
-      }, el("i", {}), el("span", {}, s.label), this.values[k])));
+    fill(
+      this.legend,
+      this.series.map((s, k) =>
+        el(
+          "button",
+          {
+            type: "button",
+            "aria-pressed": String(!this.hidden.has(s.label)),
+            class: s.dash ? "dashed" : "",
+            vars: { "--swatch": this.ink(s, k) },
+            title: `Show or hide ${s.label}`,
+            on: { click: (event) => this.toggle(s.label, k, event.currentTarget) },
+          },
+          el("i", {}),
+          el("span", {}, s.label),
+          this.values[k],
+        ),
+      ),
+    );
   }
 
   toggle(label, k, button) {
@@ -137,12 +173,14 @@ export class Chart {
   }
 
   inWords() {
-    const said = this.series.map((s, k) => {
-      const there = this.data[k + 1].filter((v) => v !== null);
-      if (!there.length) return null;
-      const text = s.value ?? this.axis.text;
-      return `${s.label} ${text(there.at(-1))}, between ${text(Math.min(...there))} and ${text(Math.max(...there))}`;
-    }).filter(Boolean);
+    const said = this.series
+      .map((s, k) => {
+        const there = this.data[k + 1].filter((v) => v !== null);
+        if (!there.length) return null;
+        const text = s.value ?? this.axis.text;
+        return `${s.label} ${text(there.at(-1))}, between ${text(Math.min(...there))} and ${text(Math.max(...there))}`;
+      })
+      .filter(Boolean);
     const drifts = this.marks.filter((mark) => mark.kind === "drift").length;
     return `${said.join("; ") || "no numbers yet"}${this.wantsMarks ? `; drifts: ${drifts}` : ""}`;
   }
@@ -150,10 +188,25 @@ export class Chart {
   writeTable() {
     if (!this.details?.open) return;
     const [at, ...columns] = this.data;
-    const rows = at.map((_, r) => r).filter((r) => columns.some((c) => c[r] !== null)).reverse().slice(0, 60);
-    const head = el("tr", {}, el("th", { scope: "col" }, "Time"), this.series.map((s) => el("th", { scope: "col" }, s.label)));
-    const body = rows.map((r) => el("tr", {}, el("th", { scope: "row" }, clock(at[r])),
-      columns.map((c, k) => el("td", {}, c[r] === null ? NONE : (this.series[k].value ?? this.axis.text)(c[r])))));
+    const rows = at
+      .map((_, r) => r)
+      .filter((r) => columns.some((c) => c[r] !== null))
+      .reverse()
+      .slice(0, 60);
+    const head = el(
+      "tr",
+      {},
+      el("th", { scope: "col" }, "Time"),
+      this.series.map((s) => el("th", { scope: "col" }, s.label)),
+    );
+    const body = rows.map((r) =>
+      el(
+        "tr",
+        {},
+        el("th", { scope: "row" }, clock(at[r])),
+        columns.map((c, k) => el("td", {}, c[r] === null ? NONE : (this.series[k].value ?? this.axis.text)(c[r]))),
+      ),
+    );
     fill(this.details.querySelector(".scroll"), el("table", {}, el("thead", {}, head), el("tbody", {}, body)));
   }
 

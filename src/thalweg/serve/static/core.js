@@ -27,13 +27,18 @@ export function setText(node, text) {
 
 const whole = new Intl.NumberFormat("en");
 const short = new Intl.NumberFormat("en", { maximumSignificantDigits: 3 });
+const precise = new Intl.NumberFormat("en", { maximumSignificantDigits: 7 });
 const compact = new Intl.NumberFormat("en", { notation: "compact", maximumSignificantDigits: 3 });
 export const NONE = "–";
 const known = (value) => value !== null && value !== undefined && Number.isFinite(value);
 
-export const count = (value) => (known(value) ? (Math.abs(value) < 1e5 ? whole.format(Math.round(value)) : compact.format(value)) : NONE);
+export const count = (value) =>
+  known(value) ? (Math.abs(value) < 1e5 ? whole.format(Math.round(value)) : compact.format(value)) : NONE;
 export const exact = (value) => (known(value) ? whole.format(value) : NONE);
 export const number = (value) => (known(value) ? (Math.abs(value) >= 1e6 ? compact : short).format(value) : NONE);
+/** A number of a record: as it is, but for digits that nobody reads. */
+export const value = (given) =>
+  Math.abs(given) >= 1e12 || (given && Math.abs(given) < 1e-4) ? given.toExponential(4) : precise.format(given);
 export const percent = (value, digits = 1) => (known(value) ? `${(100 * value).toFixed(digits)} %` : NONE);
 export const fixed = (value, digits = 3) => (known(value) ? value.toFixed(digits) : NONE);
 export const millis = (value) => (known(value) ? `${short.format(value)} ms` : NONE);
@@ -56,7 +61,11 @@ export function duration(seconds) {
 }
 
 export const clock = (at, seconds = true) =>
-  new Date(1000 * at).toLocaleTimeString("en-GB", { hour: "2-digit", minute: "2-digit", ...(seconds ? { second: "2-digit" } : {}) });
+  new Date(1000 * at).toLocaleTimeString("en-GB", {
+    hour: "2-digit",
+    minute: "2-digit",
+    ...(seconds ? { second: "2-digit" } : {}),
+  });
 
 // -- requests -------------------------------------------------------------------------------------------------------
 
@@ -76,8 +85,12 @@ export async function ask(path, body, options = {}) {
   const headers = { ...(body === undefined ? {} : { "content-type": "application/json" }) };
   if (getToken()) headers.authorization = `Bearer ${getToken()}`;
   const answer = await fetch(path, {
-    method: body === undefined ? "GET" : "POST", headers, body: body === undefined ? undefined : JSON.stringify(body),
-    credentials: "omit", cache: "no-store", ...options,
+    method: body === undefined ? "GET" : "POST",
+    headers,
+    body: body === undefined ? undefined : JSON.stringify(body),
+    credentials: "omit",
+    cache: "no-store",
+    ...options,
   });
   if (options.raw && answer.ok) return answer;
   let found = {};
@@ -160,9 +173,10 @@ export async function enter(role) {
     try {
       const me = await ask("v1/me");
       if (ranks.indexOf(me.role) >= ranks.indexOf(role)) return me;
-      await askForToken(`This page needs a token with the role “${role}”; the one given has the role “${me.role}”.`);
+      await askForToken(`This page needs a token with the role “${role}”; this one has the role “${me.role}”.`);
     } catch (error) {
-      if (error.status === 401) await askForToken(getToken() ? "The service does not know this token." : "The service asks for a token.");
+      if (error.status === 401)
+        await askForToken(getToken() ? "The service does not know this token." : "The service asks for a token.");
       else await new Promise((resolve) => setTimeout(resolve, 2000));
     }
   }

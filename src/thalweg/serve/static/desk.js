@@ -1,7 +1,20 @@
 // The desk: one question at a time, one key per class.
 
-import { $, ask, count, duration, el, enter, fill, listen, number, percent, setText } from "./core.js";
-import { facts } from "./panels.js";
+import {
+  $,
+  ask,
+  count,
+  duration,
+  el,
+  enter,
+  fill,
+  listen,
+  number,
+  percent,
+  setText,
+  value as asValue,
+} from "./core.js";
+import { facts } from "./tables.js";
 import { picture } from "./picture.js";
 
 const AHEAD = 3;
@@ -56,9 +69,14 @@ function refill() {
 function numbers(desk, name) {
   const mine = desk.experts[name];
   facts($("numbers"), [
-    ["Open", count(Math.max(0, desk.open))], ["You answered", count(mine?.answered ?? 0)],
+    ["Open", count(Math.max(0, desk.open))],
+    ["You answered", count(mine?.answered ?? 0)],
     ["Experts here", String(Object.values(desk.experts).filter((who) => who.lent > 0).length)],
-    ["Agreement", desk.compared ? percent(desk.agreed / desk.compared, 0) : "–", desk.compared ? `of ${desk.compared}` : ""],
+    [
+      "Agreement",
+      desk.compared ? percent(desk.agreed / desk.compared, 0) : "–",
+      desk.compared ? `of ${desk.compared}` : "",
+    ],
   ]);
 }
 
@@ -67,7 +85,14 @@ async function failed(error) {
     await begin();
     return;
   }
-  setText($("error"), error.status === 409 ? `${error.message}.` : error.status ? `Refused: ${error.message}.` : "The service cannot be reached; trying again.");
+  setText(
+    $("error"),
+    error.status === 409
+      ? `${error.message}.`
+      : error.status
+        ? `Refused: ${error.message}.`
+        : "The service cannot be reached; trying again.",
+  );
 }
 
 function show(changed = true) {
@@ -75,45 +100,87 @@ function show(changed = true) {
   $("ask").hidden = !question;
   $("idle").hidden = Boolean(question);
   if (!question || !changed) return;
-  const best = Math.max(...question.probabilities, 0);
-  setText($("record-more"), `${question.id === null ? `no. ${question.ticket}` : question.id} · came ${duration(Date.now() / 1000 - question.at)} ago`);
-  setText($("why"), `${WHY[question.why] ?? question.why} ${question.guess === null ? "It has no guess yet." : `Its guess is ${question.guess}, at ${percent(best, 0)}.`}`);
+  const best = percent(Math.max(...question.probabilities, 0), 0);
+  const guess = question.guess === null ? "It has no guess yet." : `Its guess is ${question.guess}, at ${best}.`;
+  setText(
+    $("record-more"),
+    `${question.id ?? `no. ${question.ticket}`} · came ${duration(Date.now() / 1000 - question.at)} ago`,
+  );
+  setText($("why"), `${WHY[question.why] ?? question.why} ${guess}`);
   fill($("record"), record(question));
   showClasses(question);
   setText($("announce"), `Question ${question.ticket}. ${$("why").textContent}`);
 }
 
 function record(question) {
-  if (question.shape && Array.isArray(question.record)) return [picture(question.record, question.shape), values(question)];
+  if (question.shape && Array.isArray(question.record))
+    return [picture(question.record, question.shape), values(question)];
   const names = Object.keys(question.record);
   return [
-    el("dl", { class: "fields" }, names.slice(0, FIELDS).map((name) => field(name, question.record[name], question.ranges[name]))),
+    el(
+      "dl",
+      { class: "fields" },
+      names.slice(0, FIELDS).map((name) => field(name, question.record[name], question.ranges[name])),
+    ),
     names.length > FIELDS ? el("p", { class: "muted note" }, `The first ${FIELDS} of ${names.length} fields.`) : null,
   ];
 }
 
 function values({ record: rows, shape }) {
   if (shape.length !== 2) return null;
-  return el("details", {}, el("summary", {}, "As a table"), el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Values of the picture" },
-    el("table", {}, el("tbody", {}, rows.map((row) => el("tr", {}, row.map((value) => el("td", {}, number(value)))))))));
+  return el(
+    "details",
+    {},
+    el("summary", {}, "As a table"),
+    el(
+      "div",
+      { class: "scroll", tabindex: "0", role: "region", "aria-label": "Values of the picture" },
+      el(
+        "table",
+        {},
+        el(
+          "tbody",
+          {},
+          rows.map((row) =>
+            el(
+              "tr",
+              {},
+              row.map((value) => el("td", {}, value === null ? "–" : asValue(value))),
+            ),
+          ),
+        ),
+      ),
+    ),
+  );
 }
 
 /** A field with its usual range: the middle half of the track. */
 function field(name, value, range) {
-  const text = value === null ? "missing" : typeof value === "number" ? number(value) : String(value);
-  if (typeof value !== "number" || !range || range[0] === null || range[1] === null) return el("div", { class: "field" }, el("dt", {}, name), el("dd", {}, text));
+  const text = value === null ? "missing" : typeof value === "number" ? asValue(value) : String(value);
+  if (typeof value !== "number" || !range || range[0] === null || range[1] === null)
+    return el("div", { class: "field" }, el("dt", {}, name), el("dd", {}, text));
   const [low, high] = range;
   const wide = high - low || Math.abs(high) || 1;
   const at = Math.max(0.03, Math.min(0.97, 0.25 + (0.5 * (value - low)) / wide));
   const side = value < low ? "below" : value > high ? "above" : "";
-  return el("div", { class: side ? "field out" : "field" }, el("dt", {}, name), el("dd", {}, text),
-    el("dd", { class: "usual" }, el("span", { class: "track", "aria-hidden": "true", vars: { "--at": String(at) } }),
-      side ? el("b", {}, `${side} the usual `) : "usually ", `${number(low)} to ${number(high)}`));
+  return el(
+    "div",
+    { class: side ? "field out" : "field" },
+    el("dt", {}, name),
+    el("dd", {}, text),
+    el(
+      "dd",
+      { class: "usual" },
+      el("span", { class: "track", "aria-hidden": "true", vars: { "--at": String(at) } }),
+      side ? el("b", {}, `${side} the usual `) : "usually ",
+      `${number(low)} to ${number(high)}`,
+    ),
+  );
 }
 
 function keysOf(labels) {
   const single = labels.length > 0 && labels.every((label) => /^[0-9]$/.test(String(label)));
-  return labels.map((label, k) => (single ? String(label) : k < 9 ? String(k + 1) : LETTERS[k - 9] ?? null));
+  return labels.map((label, k) => (single ? String(label) : k < 9 ? String(k + 1) : (LETTERS[k - 9] ?? null)));
 }
 
 function showClasses(question) {
@@ -121,13 +188,27 @@ function showClasses(question) {
   const names = keysOf(classes);
   keys = new Map(names.map((key, k) => [key, classes[k]]).filter(([key]) => key !== null));
   $("classes").classList.toggle("many", classes.length > 6);
-  fill($("classes"), classes.map((label, k) => {
-    const p = known.get(label) ?? 0;
-    return el("button", { type: "button", class: label === question.guess ? "guess" : "", "aria-keyshortcuts": names[k], on: { click: () => answer(label) } },
-      names[k] === null ? el("span", {}) : el("kbd", {}, names[k]), el("span", { class: "label" }, String(label)), el("span", { class: "p" }, percent(p, 0)),
-      el("span", { class: "bar", "aria-hidden": "true", vars: { "--part": String(p) } }));
-  }));
-  if (!classes.length) fill($("classes"), el("p", { class: "muted" }, "No class is known yet: name the first with n."));
+  fill(
+    $("classes"),
+    classes.map((label, k) => {
+      const p = known.get(label) ?? 0;
+      return el(
+        "button",
+        {
+          type: "button",
+          class: label === question.guess ? "guess" : "",
+          "aria-keyshortcuts": names[k],
+          on: { click: () => answer(label) },
+        },
+        names[k] === null ? el("span", {}) : el("kbd", {}, names[k]),
+        el("span", { class: "label" }, String(label)),
+        el("span", { class: "p" }, percent(p, 0)),
+        el("span", { class: "bar", "aria-hidden": "true", vars: { "--part": String(p) } }),
+      );
+    }),
+  );
+  if (!classes.length)
+    fill($("classes"), el("p", { class: "muted" }, "No class is known yet: name the first with n."));
 }
 
 // -- answers --------------------------------------------------------------------------------------------------------
@@ -157,11 +238,12 @@ async function withQuestion(path, body, after) {
   return true;
 }
 
-const answer = (label, more = {}) => withQuestion("v1/desk/answer", { label, ...more }, (question, found) => {
-  latest = { question, label, until: found.undo_until };
-  setText($("error"), "");
-  tick();
-});
+const answer = (label, more = {}) =>
+  withQuestion("v1/desk/answer", { label, ...more }, (question, found) => {
+    latest = { question, label, until: found.undo_until };
+    setText($("error"), "");
+    tick();
+  });
 
 const turnDown = (why) => withQuestion("v1/desk/pass", { why });
 
@@ -197,7 +279,12 @@ function tick() {
 function newClass() {
   if (!queue.length) return;
   setText($("new-error"), "");
-  setText($("new-note"), classes.length ? `Known so far: ${classes.slice(0, 30).join(", ")}.` : "A name that is a whole number becomes a number.");
+  setText(
+    $("new-note"),
+    classes.length
+      ? `Known so far: ${classes.slice(0, 30).join(", ")}.`
+      : "A name that is a whole number becomes a number.",
+  );
   $("new-name").value = "";
   $("new-dialog").showModal();
 }
@@ -256,13 +343,13 @@ async function begin() {
   const me = await enter("label");
   let name = sessionStorage.getItem(NAME);
   if (!name) {
-    name = me.name || `expert ${Array.from(crypto.getRandomValues(new Uint8Array(2)), (b) => b.toString(16).padStart(2, "0")).join("")}`;
+    name = me.name || `expert ${crypto.getRandomValues(new Uint16Array(1))[0].toString(16)}`;
     sessionStorage.setItem(NAME, name);
   }
   $("expert").value = name;
   const waiting = () => queue.length < AHEAD && !document.hidden && Date.now() - touched < 1000 * lease && refill();
   stop = listen({ wanted: waiting, state: () => queue.length || waiting() }, (what) => {
-    setText($("live"), { live: "Live", lost: "Reconnecting…", token: "Token needed" }[what]);
+    setText($("live"), { live: "Connected", lost: "Reconnecting…", token: "Token needed" }[what]);
     $("live").className = `pill ${what}`;
     if (what === "token") begin();
     if (what === "live") refill();

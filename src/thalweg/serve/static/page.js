@@ -1,8 +1,10 @@
 // The live page: reads the state once, then events, and shows both.
 
 import { Chart, withGaps } from "./charts.js";
-import { $, ask, bytes, count, duration, enter, exact, fixed, listen, millis, number, percent, setText } from "./core.js";
+import { $, ask, count, duration, enter, exact, fixed, listen, millis, number, percent, setText } from "./core.js";
+import { features, matter } from "./features.js";
 import * as panels from "./panels.js";
+import { facts } from "./tables.js";
 
 const WIDTHS = { fine: 10, middle: 60, coarse: 600 };
 const CLASSES = 16;
@@ -37,7 +39,11 @@ function quotient(above, below) {
 }
 
 function draw(chart, series) {
-  const [at, columns] = withGaps(history.at, series.map((s) => s.data), WIDTHS[ring]);
+  const [at, columns] = withGaps(
+    history.at,
+    series.map((s) => s.data),
+    WIDTHS[ring],
+  );
   chart.show(at, series, columns, state.events);
 }
 
@@ -51,7 +57,10 @@ function showHistory() {
     { label: "no-change rule", data: column("no_change"), colour: "--muted", dash: [6, 4], value: fine },
     { label: "majority rule", data: column("majority"), colour: "--muted", dash: [2, 3], width: 1.25, value: fine },
   ]);
-  draw(charts.recall, classes.map((label, c) => ({ label: String(label), data: column(`recall_${c}`), value: fine, colour: c })));
+  draw(
+    charts.recall,
+    classes.map((label, c) => ({ label: String(label), data: column(`recall_${c}`), value: fine, colour: c })),
+  );
   draw(charts.estimated, [
     { label: "estimated", data: quotient("confidence", "records"), colour: "--muted", dash: [6, 4], value: fine },
     { label: "true, as labels come", data: quotient("known_right", "known"), colour: 0, width: 2.5, value: fine },
@@ -62,7 +71,9 @@ function showHistory() {
   ]);
   draw(charts.shadows, [
     { label: `${state.model.name} (champion)`, data: column("accuracy"), colour: 0, width: 2.5, value: fine },
-    ...state.shadows.slice(0, 4).map((one, k) => ({ label: one.name, data: column(`shadow_${k}`), colour: k + 1, value: fine })),
+    ...state.shadows
+      .slice(0, 4)
+      .map((one, k) => ({ label: one.name, data: column(`shadow_${k}`), colour: k + 1, value: fine })),
   ]);
   $("c-shadows").hidden = !state.shadows.length;
   draw(charts.speed, [
@@ -110,30 +121,42 @@ function show() {
   const s = state;
   document.title = `${s.alarms.length ? `(${s.alarms.length}) ` : ""}${s.model.name} · thalweg`;
   setText($("model"), s.model.name);
-  setText($("model-more"), `${s.model.class} · ${count(s.model.features)} features · ${count(s.model.classes.length)} classes`);
-  setText($("window"), `over the last ${exact(s.metrics.window)} labels; over all ${exact(s.overall.labels)}: ${percent(s.overall.accuracy)}`);
+  setText(
+    $("model-more"),
+    `${s.model.class} · ${count(s.model.features)} features · ${count(s.model.classes.length)} classes`,
+  );
+  setText(
+    $("window"),
+    `last ${exact(s.metrics.window)} labels; all ${exact(s.overall.labels)}: ${percent(s.overall.accuracy)}`,
+  );
   $("desk-open").hidden = !s.labels.wanted_open;
   setText($("desk-open"), count(s.labels.wanted_open));
   panels.alarms($("alarms"), s.alarms);
   panels.tiles($("tiles"), s);
   panels.confusion($("confusion"), s);
   panels.shares($("shares"), s);
-  panels.features($("features"), s);
-  panels.matter($("matter"), s);
+  features($("features"), s);
+  matter($("matter"), s);
   panels.labels($("labels"), $("budget"), s);
   panels.experts($("experts"), s);
   panels.shadows($("shadows"), s, me.role === "admin", promote);
   panels.members($("members"), $("members-more"), s);
   panels.memory($("memory"), s);
-  panels.facts($("version"), [
-    ["Version", exact(s.version)], ["Journal", exact(s.position), "entries"], ["Behind", exact(s.lag.entries), "entries"], ["Sync", s.disk.sync],
+  facts($("version"), [
+    ["Version", exact(s.version)],
+    ["Journal", exact(s.position), "entries"],
+    ["Behind", exact(s.lag.entries), "entries"],
+    ["Sync", s.disk.sync],
   ]);
   panels.events($("events"), s);
-  setText($("foot"), `Up for ${duration(s.now - s.started)} · ${bytes(s.memory.process)} · snapshots at ${s.snapshots.map(exact).join(", ") || "none"}`);
+  setText(
+    $("foot"),
+    `Up for ${duration(s.now - s.started)} · snapshots at ${s.snapshots.map(exact).join(", ") || "none"}`,
+  );
 }
 
 function live(what) {
-  const texts = { live: "Live", lost: "Reconnecting…", token: "Token needed" };
+  const texts = { live: "Connected", lost: "Reconnecting…", token: "Token needed" };
   setText($("live"), texts[what]);
   $("live").className = `pill ${what}`;
   if (what === "token") begin();
@@ -145,7 +168,11 @@ function live(what) {
 function promote(one) {
   const dialog = $("promote-dialog");
   setText($("promote-title"), `Promote ${one.name}?`);
-  setText($("promote-text"), `It will answer in place of ${state.model.name}, which learns on as a shadow. Accuracy over the window: ${percent(one.accuracy)} against ${percent(state.metrics.accuracy)}.`);
+  setText(
+    $("promote-text"),
+    `It will answer in place of ${state.model.name}, which learns on as a shadow. ` +
+      `Accuracy over the window: ${percent(one.accuracy)} against ${percent(state.metrics.accuracy)}.`,
+  );
   setText($("promote-error"), "");
   $("promote-no").onclick = () => dialog.close();
   $("promote-form").onsubmit = async (event) => {
@@ -167,16 +194,19 @@ function promote(one) {
 async function begin() {
   stop?.();
   me = await enter("predict");
-  stop = listen({
-    state: (found) => {
-      state = found;
-      show();
+  stop = listen(
+    {
+      state: (found) => {
+        state = found;
+        show();
+      },
+      history: addHistory,
+      drift: () => readAll().catch(() => {}),
+      promotion: () => readAll().catch(() => {}),
+      rollback: () => readAll().catch(() => {}),
     },
-    history: addHistory,
-    drift: () => readAll().catch(() => {}),
-    promotion: () => readAll().catch(() => {}),
-    rollback: () => readAll().catch(() => {}),
-  }, live);
+    live,
+  );
 }
 
 $("rings").addEventListener("change", (event) => {
@@ -185,5 +215,7 @@ $("rings").addEventListener("change", (event) => {
 });
 setInterval(() => ring !== "fine" && !document.hidden && readAll().catch(() => {}), 30000);
 document.addEventListener("visibilitychange", () => !document.hidden && state && readAll().catch(() => {}));
-matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => Object.values(charts).forEach((chart) => chart.repaint()));
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () =>
+  Object.values(charts).forEach((chart) => chart.repaint()),
+);
 begin();

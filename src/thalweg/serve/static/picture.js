@@ -20,17 +20,25 @@ export function picture(record, shape) {
   const [height, width] = [parts[0].length, parts[0][0].length];
   const across = Math.ceil(Math.sqrt(parts.length));
   const down = Math.ceil(parts.length / across);
-  const canvas = el("canvas", { class: "picture", role: "img", width: across * (width + 1) - 1, height: down * (height + 1) - 1, "aria-label": `Picture of ${shape.join(" by ")} values between ${low} and ${high}` });
+  const canvas = el("canvas", {
+    class: "picture",
+    role: "img",
+    width: across * (width + 1) - 1,
+    height: down * (height + 1) - 1,
+    "aria-label": `Picture of ${shape.join(" by ")} values between ${low} and ${high}`,
+  });
   const context = canvas.getContext("2d");
   const image = context.createImageData(canvas.width, canvas.height);
   const grey = (v) => (v === null ? 128 : Math.round((255 * (v - low)) / (high - low)));
   parts.forEach((part, k) => {
     const [left, top] = [(k % across) * (width + 1), Math.floor(k / across) * (height + 1)];
-    part.forEach((row, r) => row.forEach((pixel, c) => {
-      const at = 4 * ((top + r) * canvas.width + left + c);
-      const colours = Array.isArray(pixel) ? pixel.slice(0, 3).map(grey) : [grey(pixel), grey(pixel), grey(pixel)];
-      image.data.set([...colours, 255], at);
-    }));
+    part.forEach((row, r) =>
+      row.forEach((pixel, c) => {
+        const at = 4 * ((top + r) * canvas.width + left + c);
+        const colours = Array.isArray(pixel) ? pixel.slice(0, 3).map(grey) : [grey(pixel), grey(pixel), grey(pixel)];
+        image.data.set([...colours, 255], at);
+      }),
+    );
   });
   context.putImageData(image, 0, 0);
   return canvas;
