@@ -125,7 +125,9 @@ def open_browser():
             port, path = where.read_text().split()
 
             def tab():
-                socket = sockets.enter_context(connect(f"ws://127.0.0.1:{port}{path}", max_size=None, open_timeout=60))
+                socket = sockets.enter_context(
+                    connect(f"ws://127.0.0.1:{port}{path}", max_size=None, open_timeout=60, ping_interval=None)
+                )
 
                 def say(method, **params):
                     socket.send(json.dumps({"id": 1, "method": method, "params": params}))

@@ -78,13 +78,13 @@ def test_pages_are_served_with_a_strict_policy(tmp_path):
 
 @needs_browser
 def test_the_page_lives_and_a_drift_appears(tmp_path, tabs):
-    words = ("hoeffding-tree", "--folder", tmp_path, "--every", "50", "--shadow", "naive-bayes", "--sync", "never")
+    words = ("hoeffding-tree", "--folder", tmp_path, "--every", "each", "--shadow", "naive-bayes", "--sync", "never")
     with running(*words, "--window", "300", "--min-accuracy", "0.99") as (client, _):
         tab = tabs()
         tab.size(1280)
         tab.open(client.address + "/")
         tab.wait(CONNECTED)
-        assert "Nothing has happened yet" in tab.text("#events")
+        tab.wait("document.getElementById('events').innerText.includes('Nothing has happened yet')")
         records, labels = loans(3, 1_500)
         for k in range(0, 1_500, 100):
             given = client.predict(records[k : k + 100])
@@ -123,10 +123,10 @@ def test_the_page_lives_and_a_drift_appears(tmp_path, tabs):
 
 @needs_browser
 def test_ten_records_by_keyboard_with_an_undo(tmp_path, tabs):
-    with running("naive-bayes", "--folder", tmp_path, "--hold", "3", "--second", "0") as (client, _):
-        records, labels = loans(1, 40)
-        client.learn(records[:20], labels[:20])
-        client.predict(records[20:])
+    with running("naive-bayes", "--folder", tmp_path, "--every", "each", "--hold", "3", "--second", "0") as (client, _):
+        records, labels = loans(1, 320)
+        client.learn(records[20:], labels[20:])  # usual ranges are known from 256 records on
+        client.predict(records[:20])
         tab = tabs()
         tab.size(390)
         tab.open(client.address + "/desk")
@@ -146,11 +146,11 @@ def test_ten_records_by_keyboard_with_an_undo(tmp_path, tabs):
 
         for k in range(10):
             assert f"no. {k} " in tab.run(number)
-            press(keys[labels[20 + k]])
+            press(keys[labels[k]])
         assert "Labelled" in tab.text("#undo-text")
         press("u")
         assert "no. 9 " in tab.run(number)
-        press(keys[labels[29]])
+        press(keys[labels[9]])
         press("s")
         press("d")
         tab.press("n")
