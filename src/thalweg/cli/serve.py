@@ -67,6 +67,9 @@ def serve(
     window: Annotated[int, typer.Option(help="Labels of the rolling metrics.", min=1)] = 1_000,
     seed: Annotated[int | None, typer.Option(help="Seed of the learners.", min=0)] = None,
     extra: Annotated[str, typer.Option(help="Fields that the schema does not have: ignore or refuse.")] = "ignore",
+    lease: Annotated[float, typer.Option(help="Seconds after which a question at the desk goes to another.")] = 120.0,
+    hold: Annotated[float, typer.Option(help="Seconds within which an answer at the desk can be undone.")] = 60.0,
+    second: Annotated[float, typer.Option(help="Share of the questions that a second expert answers, too.")] = 0.1,
     log_requests: Annotated[bool, typer.Option("--log-requests", help="A line of the log for each request.")] = False,
     feed: Annotated[
         float | None,

@@ -40,6 +40,9 @@ def app(
     max_features: int = 10_000,
     timeout: float = 30.0,
     extra: Literal["ignore", "refuse"] = "ignore",
+    lease: float = 120.0,
+    hold: float = 60.0,
+    second: float = 0.1,
     seed: int | None = None,
     **more: Any,
 ) -> Service:
@@ -74,6 +77,9 @@ def app(
         Lines of alarms, and where they are sent.
     max_body, max_rows, max_features, timeout, extra : int, int, int, float, Literal["ignore", "refuse"]
         The largest requests; seconds for a body to come; what becomes of fields that the schema does not have.
+    lease, hold, second : float, float, float
+        Of the desk: seconds after which a question goes to another expert, seconds within which an answer can be
+        undone, and the share of the questions that a second expert answers, too.
     seed : int | None
         For learners that draw random numbers.
     **more : object
@@ -102,7 +108,7 @@ def app(
     )  # fmt: skip
     service = Service(
         engine, target=target, gate=Gate(tokens, rate), max_body=max_body, max_rows=max_rows,
-        max_features=max_features, timeout=timeout, extra=extra,
+        max_features=max_features, timeout=timeout, extra=extra, lease=lease, hold=hold, second=second,
     )  # fmt: skip
     service.monitor.rules = Alarms(min_accuracy=min_accuracy, no_labels=no_labels)
     if webhook is not None:

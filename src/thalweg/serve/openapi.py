@@ -114,6 +114,41 @@ def _operation(
     return made
 
 
+def _desk_paths() -> dict[str, Any]:
+    expert = {"type": "string", "maxLength": 60, "description": "Who answers; by default the name of the token."}
+    ticket = _object(("ticket",), ticket=_WHOLE)
+    asked = _object(
+        ("expert", "classes", "questions", "desk"),
+        expert=_TEXT,
+        classes=_list(_LABEL),
+        questions=_list(_ANY),
+        desk=_ANY,
+    )
+    ask = _object(
+        expert=expert,
+        n={"type": "integer", "minimum": 1, "maximum": 20},
+        order={"type": "string", "enum": ["oldest", "newest", "uncertain"]},
+    )
+    answer = _object(("ticket", "label"), ticket=_WHOLE, label=_LABEL, expert=expert, new={"type": "boolean"})
+    turn_down = _object(("ticket",), ticket=_WHOLE, why={"type": "string", "enum": ["skip", "unknown"]}, expert=expert)
+    undo = _object(ticket={"anyOf": [_WHOLE, {"type": "null"}]}, expert=expert)
+    until = _object(("ticket", "undo_until"), ticket=_WHOLE, undo_until=_NUMBER)
+    taken = {"description": "The question is somebody else's, or not open.", "content": _content(_object(error=_TEXT))}
+    paths = {
+        "/v1/me": {"get": _operation("Whose token this is, and its role.", _object(("role",), name=_TEXT, role=_TEXT))},
+        "/v1/desk": {"get": _operation("The numbers of the desk.", _ANY)},
+        "/v1/desk/next": {"post": _operation("Lend questions to an expert.", asked, body=ask)},
+        "/v1/desk/answer": {"post": _operation("Answer a question; can be undone for a while.", until, body=answer)},
+        "/v1/desk/pass": {"post": _operation("Give a question back, skipped or not known.", ticket, body=turn_down)},
+        "/v1/desk/undo": {"post": _operation("Take an answer back.", _object(("question",), question=_ANY), body=undo)},
+        "/v1/desk/leave": {"post": _operation("Give back all questions.", _object(("returned",), returned=_WHOLE),
+                                              body=_object(expert=expert))},
+    }  # fmt: skip
+    for path in ("answer", "pass", "undo"):
+        paths[f"/v1/desk/{path}"]["post"]["responses"]["409"] = taken
+    return paths
+
+
 def document() -> dict[str, Any]:
     """Give the document."""
     ring = _query("ring", type="string", enum=["fine", "middle", "coarse"])
@@ -144,6 +179,7 @@ def document() -> dict[str, Any]:
             "/v1/snapshot": {"post": _operation("Write a snapshot now.", _object(("position",), position=_WHOLE))},
             "/v1/state": {"get": _operation("All numbers of the live page.", _ANY, query=(ring, history))},
             "/v1/events": {"get": _operation("Server-sent events.", None, kind="text/event-stream")},
+            **_desk_paths(),
             "/metrics": {"get": _operation("For Prometheus.", None, kind="text/plain")},
             "/healthz": {"get": _operation("Does the process live?", _ANY, open_=True)},
             "/readyz": {"get": _operation("Does it answer and learn?", _ANY, open_=True)},

@@ -17,10 +17,12 @@ from thalweg.core.params import shown
 from thalweg.serve import state
 from thalweg.serve.asgi import Kernel, Receive, Reply, Request, Send, error, reply
 from thalweg.serve.book import Outcome
+from thalweg.serve.desk import Desk
 from thalweg.serve.engine import Engine
 from thalweg.serve.learning import Event, Version
 from thalweg.serve.monitoring import Monitor, prometheus
 from thalweg.serve.openapi import document
+from thalweg.serve.pages import add_pages
 from thalweg.serve.records import ARROW, Read, Reader, encode, to_arrow, to_json
 from thalweg.serve.security import Gate
 from thalweg.serve.writer import UnavailableError
@@ -70,12 +72,13 @@ class Service:
 
     engine: what learns. target: the field of records that holds the label. gate: who may do what. max_body, max_rows,
     max_features: the largest requests. timeout: seconds for a body to come. extra: "ignore" or "refuse" fields that the
-    schema does not have.
+    schema does not have. lease, hold, second: see ``Desk``.
     """
 
     def __init__(
         self, engine: Engine, *, target: str | None = None, gate: Gate | None = None, max_body: int = 16 << 20,
         max_rows: int = 10_000, max_features: int = 10_000, timeout: float = 30.0, extra: str = "ignore",
+        lease: float = 120.0, hold: float = 60.0, second: float = 0.1,
     ) -> None:  # fmt: skip
         params.choice("extra", extra, ("ignore", "refuse"))
         for what, value in (("max_body", max_body), ("max_rows", max_rows), ("max_features", max_features)):
@@ -123,6 +126,9 @@ class Service:
             kernel.add("POST", path, handler, role, body=True)
         kernel.add("GET", "/api/metrics/", self.river_metrics, "predict")
         kernel.add("GET", "/api/stream/events/", self.events, "predict")
+        self.desk = Desk(engine, engine.snapshots.folder / "desk.json", lease=lease, hold=hold, second=second)
+        self._desk_runs: asyncio.Task[None] | None = None
+        add_pages(kernel, self.desk)
 
     # -- ASGI ---------------------------------------------------------------------------------------------------------
 
@@ -154,6 +160,7 @@ class Service:
             if not self.started:
                 await self.engine.start()
                 self._ticker = asyncio.create_task(self._tick())
+                self._desk_runs = asyncio.create_task(self.desk.run())
                 if self.monitor.webhook is not None:
                     self._sender = asyncio.create_task(self.monitor.webhook.run())
                 self.started = time.time()
@@ -161,10 +168,12 @@ class Service:
     async def stop(self) -> None:
         """Stop the engine; everything is in its folder."""
         if self.started:
-            for task in (self._ticker, self._sender):
+            for task in (self._ticker, self._sender, self._desk_runs):
                 if task is not None:
                     task.cancel()
             self.started = 0.0
+            with contextlib.suppress(UnavailableError):  # then it stays in the desk's file
+                await self.desk.tell_due(everything=True)
             await self.engine.stop()
 
     @contextlib.asynccontextmanager
@@ -391,6 +400,7 @@ class Service:
             "disk": {"journal": engine.journal.nbytes, "snapshots": engine.snapshots.nbytes,
                      "ceiling": engine.max_disk, "sync": engine.journal.sync, "trouble": engine.trouble},
             "snapshots": engine.snapshots.positions(), "alarms": self.monitor.alarms(),
+            "desk": self.desk.summary(),
         }  # fmt: skip
 
     async def events(self, _request: Request) -> Reply:

@@ -31,6 +31,7 @@ it out. Numbers that are not known are null. Times are seconds since 1970.
     snapshots              positions that can be rolled back to
     alarms                 those that are on: name, since, text
     experts                labels by expert: {name: number}
+    desk                   open, lent, held (questions), compared, agreed (of those that two answered), experts
     history                at: [when each step begins, …] and a list as long for each name of ``serve.history``:
                            records, requests, errors, labels, right, asked, drifts, confidence, known, known_right,
                            accuracy, kappa, no_change, majority, lag_rows, version, open, wanted_open, memory,
@@ -62,6 +63,7 @@ import time
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from thalweg.active.strategy import REASONS
 from thalweg.core.schema import Schema
@@ -215,23 +217,30 @@ def pending_view(engine: Engine, most: int = 2_000) -> dict[str, Any]:
 
 def wanted_view(engine: Engine, n: int, order: str, ranges: dict[str, Any]) -> dict[str, Any]:
     """The open questions."""
-    book, now = engine.book, time.time()
-    tickets = book.open_tickets()
-    total = len(tickets)
+    tickets = wanted_tickets(engine, order)
+    return {"open": len(engine.book.open_tickets()), "questions": questions_of(engine, tickets[:n], ranges)}
+
+
+def wanted_tickets(engine: Engine, order: str) -> NDArray[np.int64]:
+    """The tickets of the open questions; where the most uncertain come first, the latest 5,000 alone."""
+    tickets = engine.book.open_tickets()
     if order == "newest":
-        tickets = tickets[::-1][:n]
-    elif order == "uncertain" and total:
-        recent = tickets[-5_000:]
-        proba = np.sort(book.look(recent)[1], axis=1)
-        margin = proba[:, -1] - proba[:, -2] if proba.shape[1] > 1 else np.zeros(len(recent))
-        tickets = recent[np.argsort(margin, kind="stable")][:n]
-    else:
-        tickets = tickets[:n]
-    if not len(tickets) or book.schema is None:
-        return {"open": total, "questions": []}
+        return tickets[::-1]
+    if order == "uncertain" and len(tickets):
+        tickets = tickets[-5_000:]
+        proba = np.sort(engine.book.look(tickets)[1], axis=1)
+        margin = proba[:, -1] - proba[:, -2] if proba.shape[1] > 1 else np.zeros(len(tickets))
+        return tickets[np.argsort(margin, kind="stable")]
+    return tickets
+
+
+def questions_of(engine: Engine, tickets: NDArray[np.int64], ranges: dict[str, Any]) -> list[dict[str, Any]]:
+    """Records that wait for a label, as a person needs them."""
+    book, now, schema = engine.book, time.time(), engine.book.schema
+    if not len(tickets) or schema is None:
+        return []
     X, proba, notes, names = book.look(tickets)
-    labels, schema, questions = book.labels.values, book.schema, []
-    asks = book.policy is not None
+    labels, asks, questions = book.labels.values, book.policy is not None, []
     for r, ticket in enumerate(tickets.tolist()):
         known = int(notes["known"][r])
         p = proba[r, :known]
@@ -243,7 +252,7 @@ def wanted_view(engine: Engine, n: int, order: str, ranges: dict[str, Any]) -> d
              "at": float(notes["at"][r]), "age": now - float(notes["at"][r]), "version": int(notes["version"][r]),
              "ranges": ranges}
         )  # fmt: skip
-    return {"open": total, "questions": questions}
+    return questions
 
 
 def resident() -> int:
