@@ -12,7 +12,7 @@ from thalweg.serve import Client
 
 def start(*words, port="0", timeout=120.0, whole=False):
     """Start ``thalweg serve`` with these words; give the process and its address, or the whole line that it prints."""
-    more = [] if port is None else ["--port", port]
+    more = [] if port is None else ["--port", str(port)]
     command = [sys.executable, "-m", "thalweg", "serve", *map(str, words), *more]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=os.environ)
     until, lines = time.monotonic() + timeout, []
