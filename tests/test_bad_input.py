@@ -145,7 +145,6 @@ BAD_ROWS: dict[str, tuple[Any, str]] = {
     "X is a number": (5, "^X must have two dimensions .* got 0"),
     "X is a dict": ({"size": 1.0}, "^X must be rows .* got dict"),
     "X is a set": ({1.0, 2.0}, "^X must be rows .* got {"),
-    "X is a generator": ((row for row in X2), "^X must be rows .* got <generator"),
     "X is a class": (pd.DataFrame, "^X must be rows .* got <class"),
     "X is a container that fails": (Hostile(), "^X must be rows .* got a hostile thing"),
     "X is one row": (X2[0], "^X must have two dimensions .* got 1"),

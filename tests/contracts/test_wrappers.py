@@ -8,6 +8,7 @@ import inspect
 from functools import cache
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.sparse import csr_array
 
@@ -453,6 +454,7 @@ def example(name, folder):
         "Vote": lambda: Vote(learners=(NaiveBayes(), NoChange())),
         "Projected": lambda: Projected(learner=NaiveBayes()),
         "RetrainOnDrift": lambda: thalweg.RetrainOnDrift(NaiveBayes()),
+        "HashedText": lambda: thalweg.HashedText("words"),
         "Pipeline": lambda: thalweg.pipeline("standard-scaler", "imputer", NaiveBayes()),
         "Balanced": lambda: Balanced(NaiveBayes(), class_weight="under"),
         "CostSensitive": lambda: CostSensitive(NaiveBayes(), costs={("flood", "calm"): 5.0}),
@@ -478,7 +480,7 @@ def example(name, folder):
     if isinstance(thing, thalweg.Classifier):
         thing.partial_fit(rows_for(thing)["tensors"], y)
     elif isinstance(thing, thalweg.Transformer):
-        thing.partial_fit(X, y)
+        thing.partial_fit(pd.DataFrame({"words": y}) if name == "HashedText" else X, y)
     elif hasattr(thing, "read"):
         thing.read(2)
     elif hasattr(thing, "insert_all"):

@@ -108,6 +108,7 @@ def test_an_asking_learner_passes_them_on():
     assert not hasattr(ActiveLearner(learner=NaiveBayes()), "feature_importances_")
 
 
+@pytest.mark.filterwarnings("ignore::thalweg.ColumnWarning")
 def test_features_that_join_have_mattered_nothing_before():
     rng = np.random.default_rng(1)
     X = rng.random((800, 3))

@@ -9,7 +9,6 @@ import pandas as pd
 import pytest
 
 import thalweg
-from conftest import data_folder
 from thalweg import ArrayStream, ColumnWarning, MajorityClass, look_at, open_file, prequential
 from thalweg.registry import DATASETS
 from thalweg.registry.typed import open_stream
@@ -191,12 +190,9 @@ def test_nothing_is_said_of_the_data_sets_in_the_package(name: str) -> None:
     assert look_at(open_stream(name)) == []
 
 
-def test_nothing_is_said_of_real_streams_but_what_is_true() -> None:
-    folder = data_folder()
-    if folder is None:
-        pytest.skip("there is no folder of real streams")
+def test_nothing_is_said_of_real_streams_but_what_is_true(real_data: Path) -> None:
     told = {}
-    for path in sorted(folder.iterdir()):
+    for path in sorted(real_data.iterdir()):
         if path.suffix in (".parquet", ".npz"):
             found = look_at(open_stream(str(path)))
             told |= {path.stem: [(r.kind, r.columns) for r in found]} if found else {}
