@@ -292,7 +292,7 @@ def digests():
 
 
 def test_the_same_bits_without_compilation():
-    code = "import json; from prepare.test_contracts import digests; print(json.dumps(digests()))"
+    code = "import json; from prepare.test_transformer_contracts import digests; print(json.dumps(digests()))"
     path = os.pathsep.join(sys.path)
     done = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", code], capture_output=True, text=True, check=False,

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import thalweg
-from prepare.test_contracts import KNOWN, SCHEMA, N, rows
+from prepare.test_transformer_contracts import KNOWN, SCHEMA, N, rows
 from twins import preparing
 
 NUMERIC, NOMINAL = [0, 3], [1, 4]
