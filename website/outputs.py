@@ -57,7 +57,7 @@ def given(code: str, name: str) -> tuple[str, Picture | None]:
 
 def plain(text: str) -> str:
     """Leave out what differs from run to run, and how wide the columns around it are."""
-    return re.sub(r"[ ─]+", " ", MEASURED.sub(r"# \1", text)).strip()
+    return re.sub(r"[ ─]+", " ", MEASURED.sub("#", text)).strip()
 
 
 def adaptive(picture: Picture) -> str:
