@@ -1,4 +1,4 @@
-"""Learners on streams of eight shapes beside CapyMOA and MOA's pure Java loop, both warm: ``python shapes.py``.
+"""Learners on streams of nine shapes beside CapyMOA and MOA's pure Java loop, both warm: ``python shapes.py``.
 
 2 to 1,000 features, 2 to 40 classes; numbers, values, mostly zeros; drifting and stationary. One core, a process
 for each measurement, all in turn; the figures are medians of the last of three passes, in rows per second of CPU of the
@@ -63,7 +63,7 @@ SHAPES: dict[str, tuple[int, Callable[[int], Source]]] = {
 
 def main() -> None:
     """Measure, print, write."""
-    parser = argparse.ArgumentParser(description="Streams of eight shapes beside CapyMOA and MOA, in one run")
+    parser = argparse.ArgumentParser(description="Streams of nine shapes beside CapyMOA and MOA, in one run")
     parser.add_argument("--repeats", type=int, default=5, help="how often each measurement is made (default 5)")
     parser.add_argument("--only", default="", help='only "LEARNER on SHAPE" that have this in it')
     parser.add_argument("--no-java", action="store_true", help="leave MOA's pure Java loop out")
@@ -71,7 +71,8 @@ def main() -> None:
     parser.add_argument("--markdown", type=Path, metavar="PATH", help="write the table")
     options = parser.parse_args()
     console = Console(width=None if sys.stdout.isatty() else 150)
-    where, figures = machine(), {}
+    where = machine()
+    figures: dict[str, Any] = {}
     lines: list[tuple[str, ...]] = []
     with tempfile.TemporaryDirectory() as temporary:
         bench = Bench(Path(temporary), options.repeats, console)
