@@ -392,3 +392,12 @@ def test_compare_reads_files_as_run_does(run, tmp_path: Path) -> None:
 def test_the_format_says_what_a_file_holds(run) -> None:
     assert "sea does not exist" in run("run", "majority", "sea", "--format", "jsonl")[2]
     assert "got 'xml'" in run("run", "majority", "-", "--target", "y", "--format", "xml")[2]
+
+
+def test_warmup_of_some_learners_in_two_processes(run) -> None:
+    code, out, _ = run("warmup", "majority", "NoChange", "naive-bayes", "--jobs", 2)
+    assert code == 0
+    assert "kept for later runs" in out
+    code, _, err = run("warmup", "nonsense")
+    assert code == 2
+    assert "learner must be a known name, got 'nonsense'" in err

@@ -347,7 +347,7 @@ class Pool:
         self._resize(len(self.nodes), len(self.stats))
         nodes, tally, used = self.nodes, self.tally, int(self.head[p.H_NODES])
         children = {
-            i: slice(int(nodes[i]["left"]), int(nodes[i]["left"]) + int(p.arity(nodes, i)))
+            i: slice(int(nodes[i]["left"]), int(nodes[i]["left"]) + int(uncompiled(p.arity)(nodes, i)))
             for i in np.flatnonzero(nodes["feature"][:used] != p.LEAF).tolist()
         }
         while used > most and children:

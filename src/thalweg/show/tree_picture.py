@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from thalweg.core.labels import Labels
 from thalweg.core.schema import Feature, Schema
+from thalweg.jit.compile import uncompiled
 from thalweg.pool.explanation import Explanation, Way, explain, way_down
 from thalweg.pool.pool import Pool
 from thalweg.pool.pool_jit import IDLE, LEAF, arity
@@ -36,7 +37,7 @@ class View:
         if self.is_leaf(i):
             return range(0)
         first = int(self.nodes[i]["left"])
-        return range(first, first + int(arity(self.nodes, i)))
+        return range(first, first + int(uncompiled(arity)(self.nodes, i)))
 
     def feature(self, i: int) -> Feature:
         """The feature that inner node i tests."""

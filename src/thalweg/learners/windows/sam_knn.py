@@ -9,7 +9,7 @@ from thalweg.core.declared import check, declared
 from thalweg.core.fields import Parametrised, choice, flag, number, whole
 from thalweg.core.protocols import State
 from thalweg.core.schema import Schema
-from thalweg.jit.compile import plain
+from thalweg.jit.compile import plain, uncompiled
 from thalweg.jit.random import seeded
 from thalweg.learners.windows import sam_memory_jit as jit
 from thalweg.learners.windows.sam_knn_jit import play
@@ -103,7 +103,7 @@ class SamKNN(Memories, Classifier):
     @property
     def answers(self) -> Literal["short", "long", "both"]:
         """The memory that answers now."""
-        return _WHO[jit.best_memory(self._memory.head)] if self._started else "short"
+        return _WHO[uncompiled(jit.best_memory)(self._memory.head)] if self._started else "short"
 
     @property
     def right(self) -> dict[str, int]:
@@ -142,7 +142,7 @@ class SamKNN(Memories, Classifier):
         memory = jit.Memory(**{name: tables[name] for name in _TABLES}, nominal=schema.nominal)
         check(
             jit.Memory, tables, least={"C": min(_COLUMNS, self._full)}, most={"C": self._full}, d=schema.n_features,
-            J=int(jit.candidates(self.window, self._make_rules())), window=self.window, classes=classes,
+            J=int(uncompiled(jit.candidates)(self.window, self._make_rules())), window=self.window, classes=classes,
         )  # fmt: skip
         self._refuse_misfits(memory)
         self._take(memory)
@@ -168,7 +168,7 @@ class SamKNN(Memories, Classifier):
         return rules
 
     def _blank(self, columns: int, nominal: Ints) -> jit.Memory:
-        levels, d = int(jit.candidates(self.window, self._make_rules())), len(nominal)
+        levels, d = int(uncompiled(jit.candidates)(self.window, self._make_rules())), len(nominal)
         return jit.Memory(
             rows=np.zeros((d, columns)), codes=np.zeros(columns, dtype=np.int64),
             marks=np.zeros(columns, dtype=np.int64), reach=np.zeros((levels, columns), dtype=np.int64),
@@ -217,7 +217,7 @@ class SamKNN(Memories, Classifier):
             raise ValueError("its table 'marks' does not fit the head")
         sizes = size >> np.arange(tracked)
         wrong = [bits[size - n + self.k :, 3 + j].sum() for j, n in enumerate(sizes)]
-        if tracked not in (0, jit.candidates(size, self._make_rules())) or not np.array_equal(
+        if tracked not in (0, uncompiled(jit.candidates)(size, self._make_rules())) or not np.array_equal(
             memory.levels[:tracked], np.column_stack([number + size - sizes, wrong]).astype(np.int64)
         ):
             raise ValueError("its table 'levels' does not fit its rows")
