@@ -13,7 +13,6 @@ import pandas as pd
 import pytest
 
 import thalweg
-from browser import CHROMIUM, measure
 from thalweg import (
     AdaptiveRandomForest,
     ArrayStream,
@@ -152,9 +151,6 @@ def test_a_long_path_has_a_short_name_in_the_report(run, churn: Path, tmp_path: 
     assert str(tmp_path) not in table
     page = (tmp_path / "found" / "report.html").read_text("utf-8")
     assert str(churn.parent) not in page.split("<h2")[1]  # the summary and its table
-    if CHROMIUM is not None:
-        measured = measure(tmp_path / "found" / "report.html", tmp_path, 390)
-        assert (measured["page"], measured["cut"]) == (390, 0)
 
 
 @pytest.mark.parametrize("learner", ["ARF", "AdaptiveRandomForest", "arf", "adaptive_random_forest"])
