@@ -34,7 +34,7 @@ class Tab:
             json.dumps({"id": self._count, "sessionId": self._session, "method": method, "params": params})
         )
         while True:
-            said = json.loads(self._socket.recv(timeout=60))
+            said = json.loads(self._socket.recv(timeout=240))
             if said.get("id") == self._count and said.get("sessionId") == self._session:
                 if "error" in said:
                     raise RuntimeError(f"{method}: {said['error']}")
@@ -68,7 +68,7 @@ class Tab:
             raise RuntimeError(f"{expression}: {found['exceptionDetails']}")
         return found["result"].get("value")
 
-    def wait(self, expression, seconds=60.0):
+    def wait(self, expression, seconds=120.0):
         """Wait until JavaScript gives something that is true; give it."""
         until = time.monotonic() + seconds
         while True:
@@ -117,7 +117,7 @@ def open_browser():
         )  # fmt: skip
         sockets = contextlib.ExitStack()
         try:
-            where, until = Path(profile) / "DevToolsActivePort", time.monotonic() + 60.0
+            where, until = Path(profile) / "DevToolsActivePort", time.monotonic() + 240.0
             while not where.exists() or len(where.read_text().split()) < 2:
                 assert process.poll() is None, "the browser did not start"
                 assert time.monotonic() < until, "the browser takes too long to start"
@@ -126,13 +126,13 @@ def open_browser():
 
             def tab():
                 socket = sockets.enter_context(
-                    connect(f"ws://127.0.0.1:{port}{path}", max_size=None, open_timeout=60, ping_interval=None)
+                    connect(f"ws://127.0.0.1:{port}{path}", max_size=None, open_timeout=240, ping_interval=None)
                 )
 
                 def say(method, **params):
                     socket.send(json.dumps({"id": 1, "method": method, "params": params}))
                     while True:
-                        said = json.loads(socket.recv(timeout=60))
+                        said = json.loads(socket.recv(timeout=240))
                         if said.get("id") == 1:
                             return said["result"]
 

@@ -10,9 +10,10 @@ import time
 from thalweg.serve import Client
 
 
-def start(*words, timeout=120.0, port=0):
-    """Start ``thalweg serve`` with these words; give the process and its address. port: 0: any that is free."""
-    command = [sys.executable, "-m", "thalweg", "serve", *map(str, words), "--port", str(port)]
+def start(*words, port="0", timeout=120.0, whole=False):
+    """Start ``thalweg serve`` with these words; give the process and its address, or the whole line that it prints."""
+    more = [] if port is None else ["--port", port]
+    command = [sys.executable, "-m", "thalweg", "serve", *map(str, words), *more]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=os.environ)
     until, lines = time.monotonic() + timeout, []
     while time.monotonic() < until:
@@ -20,9 +21,9 @@ def start(*words, timeout=120.0, port=0):
         if not line:
             break
         lines.append(line)
-        found = re.search(r"(https?://\S+:\d+)", line)
+        found = re.search(r"(https?://[^\s:]+:\d+)", line)
         if found:
-            return process, found[1]
+            return process, line if whole else found[1]
     process.kill()
     process.wait()
     process.stdout.close()

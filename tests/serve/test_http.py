@@ -122,6 +122,7 @@ def test_events_are_sent(service):
             found[name] = json.loads(answer.readline().decode().removeprefix("data: "))
         if {"hello", "state", "wanted"} <= found.keys():
             break
+    answer.close()
     connection.close()
     assert found["state"]["labels"]["given"] >= 1
     assert found["wanted"]["open"] >= 1

@@ -134,8 +134,6 @@ def _serve(
     known = None if schema is None else Schema.from_json(schema.read_bytes())
     if feed is not None and (more["token_file"] is not None or certificate is not None):
         raise ValueError("--feed is for a look at a service, it must not be given with --token-file or --certificate")
-    if workers > 1:
-        raise ValueError(f"workers must be 1, got {workers}")
     service = app(
         learner, folder, schema=known, shadows=shadow or (), every=number, seconds=seconds,
         promote=read_promote(promote), max_seconds=max_age, no_labels=None if no_labels is None else 60.0 * no_labels,
@@ -152,6 +150,19 @@ def _serve(
         more = f", goes on from {folder} ({engine.replayed:,} entries replayed)" if engine.applied else f" in {folder}"
         print(f"thalweg: {learner} at {address}{more}; stop with Ctrl-C", flush=True)
 
+    if workers > 1:
+        from thalweg.serve.workers import run_with_workers
+
+        rate = None if more["rate"] is None else more["rate"] / workers
+        settings = {name: more[name] for name in ("target", "extra", "max_rows", "max_features", "max_body")}
+        settings |= {"missing": service.engine.missing, "rate": rate, "timeout": 30.0,
+                     "token_file": None if more["token_file"] is None else str(more["token_file"])}  # fmt: skip
+        run_with_workers(
+            service, workers, host=host, port=port, settings=settings, on_ready=ready,
+            certificate=None if certificate is None else str(certificate),
+            private_key=None if private_key is None else str(private_key),
+        )  # fmt: skip
+        return
     try:
         run(
             service, host=host, port=port, certificate=None if certificate is None else str(certificate),

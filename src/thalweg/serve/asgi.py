@@ -5,11 +5,10 @@ and a stack of middleware would be a large part of that. It can be mounted in St
 """
 
 import asyncio
-import contextlib
 import logging
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
-from typing import Any, NamedTuple, final
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from typing import Any, NamedTuple, TypeVar, final
 from urllib.parse import parse_qsl
 
 import msgspec
@@ -21,6 +20,7 @@ from thalweg.serve.writer import UnavailableError
 
 Send = Callable[[dict[str, Any]], Awaitable[None]]
 Receive = Callable[[], Awaitable[dict[str, Any]]]
+T = TypeVar("T")
 log = logging.getLogger("thalweg.serve")
 JSON = b"application/json"
 KINDS = (JSON, b"application/vnd.apache.arrow.stream", b"text/csv")
@@ -50,7 +50,7 @@ class Reply(NamedTuple):
     body: bytes
     kind: bytes = JSON
     headers: tuple[tuple[bytes, bytes], ...] = ()
-    stream: AsyncIterator[bytes] | None = None
+    stream: AsyncGenerator[bytes, None] | None = None
 
 
 Handler = Callable[[Request], Awaitable[Reply]]
@@ -104,7 +104,7 @@ class Kernel:
         if root and path.startswith(root):
             path = path[len(root) :] or "/"
         answer = await self._answer(scope, path, receive)
-        await self._send(scope, answer, send)
+        await self._send(scope, answer, send, receive)
         if self._on_done is not None:
             self._on_done(path if path in self.paths else "other", answer.status, time.perf_counter() - began)
 
@@ -176,7 +176,7 @@ class Kernel:
             raise TooLargeError(f"the body must have at most {self.max_body:,} bytes, got more")
         return b"".join(parts)
 
-    async def _send(self, scope: dict[str, Any], answer: Reply, send: Send) -> None:
+    async def _send(self, scope: dict[str, Any], answer: Reply, send: Send, receive: Receive) -> None:
         headers = [(b"content-type", answer.kind), *HEADERS, *answer.headers]
         if answer.stream is None:
             headers.append((b"content-length", b"%d" % len(answer.body)))
@@ -185,10 +185,35 @@ class Kernel:
             await send({"type": "http.response.body", "body": body})
             return
         await send({"type": "http.response.start", "status": answer.status, "headers": headers})
-        async with contextlib.aclosing(answer.stream) as parts:  # type: ignore[type-var]
-            async for part in parts:
-                await send({"type": "http.response.body", "body": part, "more_body": True})
+        async for part in while_there(answer.stream, receive):
+            await send({"type": "http.response.body", "body": part, "more_body": True})
         await send({"type": "http.response.body", "body": b""})
+
+
+async def while_there(parts: AsyncGenerator[T, None], receive: Receive) -> AsyncGenerator[T, None]:
+    """Give the parts of a reply until there are no more, or whoever asked is gone."""
+
+    async def gone() -> None:
+        while (await receive())["type"] != "http.disconnect":
+            pass
+
+    left = asyncio.ensure_future(gone())
+    try:
+        while True:
+            part = asyncio.ensure_future(anext(parts))
+            await asyncio.wait((part, left), return_when=asyncio.FIRST_COMPLETED)
+            if not part.done():
+                part.cancel()
+                await asyncio.wait((part,))
+                return
+            try:
+                got = part.result()
+            except StopAsyncIteration:
+                return
+            yield got
+    finally:
+        left.cancel()
+        await parts.aclose()
 
 
 _LOCAL = frozenset({b"localhost", b"127.0.0.1", b"[::1]"})

@@ -24,6 +24,8 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 ALL_WANTED = np.full(1, len(REASONS), dtype=np.int8)
 """Why a label is wanted where no strategy decides: all are."""
+KEY_BYTES = 32 << 20
+"""Bytes of replies that are remembered by their keys."""
 _NOTES = np.dtype([("at", "<f8"), ("version", "<i8"), ("why", "i1"), ("known", "<i8")])
 
 
@@ -133,6 +135,7 @@ class Book:
         self._id_of: dict[int, Any] = {}
         self._early: dict[Any, tuple[Any, str | None]] = {}
         self._keys: dict[str, bytes] = {}
+        self._key_bytes = 0
 
     # -- entries ------------------------------------------------------------------------------------------------------
 
@@ -353,9 +356,10 @@ class Book:
         return msgspec.msgpack.decode(data, type=Given if kind == b"g" else Outcome)
 
     def _remember(self, key: str, reply: Any) -> None:
-        self._keys[key] = (b"g" if isinstance(reply, Given) else b"o") + msgspec.msgpack.encode(reply)
-        while len(self._keys) > self.max_keys:
-            del self._keys[next(iter(self._keys))]
+        self._keys[key] = kept = (b"g" if isinstance(reply, Given) else b"o") + msgspec.msgpack.encode(reply)
+        self._key_bytes += len(kept)
+        while len(self._keys) > self.max_keys or (self._key_bytes > KEY_BYTES and len(self._keys) > 1):
+            self._key_bytes -= len(self._keys.pop(next(iter(self._keys))))
 
     # -- what waits ---------------------------------------------------------------------------------------------------
 
@@ -391,8 +395,7 @@ class Book:
     def nbytes(self) -> int:
         """Bytes of what waits, about."""
         tickets = 0 if self._tickets is None else self._tickets.nbytes
-        keys = sum(map(len, self._keys.values()))
-        return tickets + self._notes.nbytes + self._proba.nbytes + 200 * len(self._id_of) + keys
+        return tickets + self._notes.nbytes + self._proba.nbytes + 200 * len(self._id_of) + self._key_bytes
 
     # -- state --------------------------------------------------------------------------------------------------------
 
@@ -430,6 +433,7 @@ class Book:
         self._ticket_of = {name: ticket for ticket, name in self._id_of.items()}
         self._early = {_plain(name): (label, expert) for name, label, expert in about["early"]}
         self._keys = dict(about["keys"])
+        self._key_bytes = sum(map(len, self._keys.values()))
         strategy = under("strategy", dict(state))
         if (self.policy is None) != (not strategy):
             raise ValueError("budget and strategy must be as in the folder, which was made with others")

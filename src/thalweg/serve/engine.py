@@ -77,8 +77,9 @@ class Engine:
         Rows that may wait to be learned; more are refused until some are done.
     max_disk : int | None
         Bytes of the folder; None: as many as there are.
-    snapshot_rows, snapshot_seconds : int, float
-        A snapshot is written after so many entries, or seconds.
+    snapshot_rows, snapshot_seconds, snapshot_work : int, float, float
+        A snapshot is written after so many entries or seconds, or when learning has taken so many seconds of the
+        processor, so that a replay takes about as long at most.
     keep : int
         Snapshots that are kept: to start from, and to roll back to.
     promote : Contest | None
@@ -105,6 +106,7 @@ class Engine:
         max_disk: int | None = None,
         snapshot_rows: int = 100_000,
         snapshot_seconds: float = 300.0,
+        snapshot_work: float = 5.0,
         keep: int = 3,
         promote: Contest | None = None,
     ) -> None:
@@ -127,7 +129,7 @@ class Engine:
         self.every_rows = float("inf") if self.each or in_seconds else int(every)
         self.every_seconds = float(every) if in_seconds else float("inf")
         self.max_behind, self.max_disk, self.max_seconds = max_behind, max_disk, max_seconds
-        self.snapshot_rows, self.snapshot_seconds = snapshot_rows, snapshot_seconds
+        self.snapshot_rows, self.snapshot_seconds, self.snapshot_work = snapshot_rows, snapshot_seconds, snapshot_work
         self.promote_rule = promote
         self.templates: dict[str, Classifier] = {name: learner, **(shadows or {})}
         if len(self.templates) != 1 + len(shadows or {}):
@@ -168,6 +170,7 @@ class Engine:
         self._turn, self._growing = asyncio.Lock(), asyncio.Lock()
         self._writing: asyncio.Task[Any] | None = None
         self._snapshot_at, self._snapshot_time = self.learning.position, time.monotonic()
+        self._snapshot_worked = 0.0
         self._tasks: set[asyncio.Task[Any]] = set()
         self._aside = ThreadPoolExecutor(1, "thalweg-files")
 
@@ -251,7 +254,7 @@ class Engine:
                 continue
             last = time.monotonic()
             with contextlib.suppress(UnavailableError):
-                if self.trouble is not None:
+                if self.trouble is not None and self.applied == self.journal.position:
                     await self._try_again()
                 await self._expire()
                 self._snapshot_if_due()
@@ -281,7 +284,14 @@ class Engine:
 
     def _written(self, batch: list[Pending], first: int) -> None:
         """Apply entries that are in the journal."""
-        done = self.book.apply_all([pending.entry for pending in batch])
+        try:
+            done = self.book.apply_all([pending.entry for pending in batch])
+        except Exception as error:  # a defect: what is written can no longer be followed, so that nothing more may be
+            self.writer.trouble = f"the journal cannot be followed at position {first}: {error}"
+            for pending in batch:
+                if not pending.future.done():
+                    pending.future.set_exception(UnavailableError(self.writer.trouble))
+            raise
         work: Work = [(position, jobs) for position, (jobs, _) in enumerate(done, first) if jobs]
         if not work or work[-1][0] != first + len(batch) - 1:
             work.append((first + len(batch) - 1, []))
@@ -335,9 +345,9 @@ class Engine:
         if self.each:
             async with self._turn:
                 proba, version = await self.in_learner(lambda: self._say(X))
-                return await self._record(X, proba, version, ids, key)
+                return await self.record(X, proba, version, ids, key)
         proba, version = self.answer(X)
-        return await self._record(X, proba, version, ids, key)
+        return await self.record(X, proba, version, ids, key)
 
     def _say(self, X: Floats) -> tuple[Floats, Version]:
         learning = self.learning
@@ -345,7 +355,8 @@ class Engine:
         return proba, Version(learning.position, learning.learned, 0.0, learning.learner,
                               learning.learner.classes_.tolist(), X.shape[1])  # fmt: skip
 
-    async def _record(self, X: Floats, proba: Floats, version: Version, ids: Any, key: str | None) -> Given:
+    async def record(self, X: Floats, proba: Floats, version: Version, ids: Any, key: str | None) -> Given:
+        """Record rows that a version has answered."""
         said = proba.tobytes()
         try:
             entry = entries.Records(
@@ -479,6 +490,7 @@ class Engine:
             return
         since = self.applied - self._snapshot_at
         late = time.monotonic() - self._snapshot_time >= self.snapshot_seconds
+        late |= self.thread.worked - self._snapshot_worked >= self.snapshot_work
         crowded = self.max_disk is not None and self.journal.nbytes + self.snapshots.nbytes > 0.5 * self.max_disk
         if since and (now or since >= self.snapshot_rows or late or (crowded and since >= 50)):
             self._writing = self._task(self._snapshot_quietly())
@@ -492,7 +504,7 @@ class Engine:
     async def snapshot(self) -> int:
         """Write a snapshot of everything; give its position."""
         self._snapshot_time = time.monotonic()
-        self._snapshot_at, book = self.applied, self.book.state()
+        self._snapshot_at, self._snapshot_worked, book = self.applied, self.thread.worked, self.book.state()
         loop = asyncio.get_running_loop()
         arrays, header = await self.in_learner(lambda: self._everything(book))
 

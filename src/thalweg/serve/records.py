@@ -394,9 +394,9 @@ def to_arrow(given: Given) -> bytes:
     """Write an answer as Arrow IPC: label, p(class) for each, ticket, wanted; the version in the metadata."""
     import pyarrow as pa
 
-    proba, labels = winners(given)
+    proba = np.frombuffer(given.proba).reshape(given.rows, len(given.classes))
     recorded = given.first >= 0
-    columns: dict[str, Any] = {"label": pa.array(labels)}
+    columns: dict[str, Any] = {"label": _labels_column(proba, given.classes)}
     columns |= {f"p({label})": pa.array(np.ascontiguousarray(proba[:, c])) for c, label in enumerate(given.classes)}
     first = given.first if recorded else 0
     columns["ticket"] = pa.array(
@@ -409,6 +409,16 @@ def to_arrow(given: Given) -> bytes:
         stream.write_table(table)
     out: bytes = sink.getvalue().to_pybytes()
     return out
+
+
+def _labels_column(proba: Floats, classes: list[Any]) -> Any:
+    """The most probable label of each record, null where there is no answer."""
+    import pyarrow as pa
+
+    if not classes:
+        return pa.nulls(len(proba))
+    codes = proba.argmax(axis=1)
+    return pa.array(classes).take(pa.array(codes, mask=proba.max(axis=1) <= 0.0))
 
 
 def record_of(row: Floats, schema: Schema) -> Any:

@@ -44,7 +44,7 @@ def run(
             raise FileNotFoundError(f"{name} must be a file, {path} is none")
     sock = bind(host, port)
     sys.setswitchinterval(0.001)  # the thread that learns must not keep the loop waiting
-    _log_to(sys.stderr)
+    log_to(sys.stderr)
     service.monitor.log_requests = log_requests
     service.kernel.local = service.kernel.gate.tokens is None
     config = uvicorn.Config(
@@ -71,7 +71,8 @@ def run(
         server.run(sockets=[sock])
 
 
-def _log_to(stream: Any) -> None:
+def log_to(stream: Any) -> None:
+    """Write the log of the service to a stream, a line of JSON for each event."""
     logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)  # how a second Ctrl-C ends is nobody's business
     log = logging.getLogger("thalweg.serve")
     if not log.handlers:

@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import dataclasses
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from typing import Any, final
 
 import msgspec
@@ -19,7 +19,7 @@ from thalweg.serve.asgi import Kernel, Receive, Reply, Request, Send, error, rep
 from thalweg.serve.book import Outcome
 from thalweg.serve.desk import Desk
 from thalweg.serve.engine import Engine
-from thalweg.serve.learning import Event
+from thalweg.serve.learning import Event, Version
 from thalweg.serve.monitoring import Monitor, prometheus
 from thalweg.serve.openapi import document
 from thalweg.serve.pages import add_pages
@@ -48,6 +48,12 @@ class _Label(msgspec.Struct):
     id: str | int | None = None
     identifier: str | int | None = None
     expert: str | None = None
+
+
+class _River(msgspec.Struct):
+    ground_truth: str | int | float | bool
+    features: dict[str, Any] | None = None
+    identifier: str | int | None = None
 
 
 class _Rollback(msgspec.Struct):
@@ -197,7 +203,7 @@ class Service:
 
     async def predict(self, request: Request) -> Reply:
         """``POST /v1/predict``: answers, and tickets."""
-        key = _key(request)
+        key = idempotency_key(request)
         engine = self.engine
         if key is not None:
             kept = engine.book.remembered(key)
@@ -207,16 +213,15 @@ class Service:
                         409, "the idempotency key must be that of a request for answers, it was one for labels"
                     )
                 return Reply(200, to_json(kept, kept.rows == 1 and b'"records"' not in request.body))
-        began = time.perf_counter()
         read = await self._read(request)
         n = len(read.X)
         if not n:
             raise ValueError("records must not be empty")
-        if not engine.each and self._cost * n > _AHEAD:
-            proba, version = await asyncio.to_thread(engine.answer, read.X)
-            given = await engine._record(read.X, proba, version, read.ids, key)
-        else:
+        if engine.each:
             given = await engine.records(read.X, read.ids, key)
+        else:
+            proba, version = await self._answer(read.X)
+            given = await engine.record(read.X, proba, version, read.ids, key)
         self.monitor.answered(n)
         if any(given.why):
             self._say_wanted()
@@ -224,9 +229,17 @@ class Service:
             answer = Reply(200, to_arrow(given), ARROW.encode(), ((b"x-version", b"%d" % given.version),))
         else:
             answer = Reply(200, to_json(given, read.single))
-        if n >= 64:
-            self._cost += 0.1 * ((time.perf_counter() - began) / n - self._cost)
         return answer
+
+    async def _answer(self, X: Floats) -> tuple[Floats, Version]:
+        """Answer rows; where that is known to take a while, beside the loop."""
+        if self._cost * len(X) > _AHEAD:
+            return await asyncio.to_thread(self.engine.answer, X)
+        began = time.perf_counter()
+        found = self.engine.answer(X)
+        if len(X) >= 64 or time.perf_counter() - began > _AHEAD:
+            self._cost += 0.1 * ((time.perf_counter() - began) / len(X) - self._cost)
+        return found
 
     async def explain(self, request: Request) -> Reply:
         """``POST /v1/explain``: why the champion, as it is now, answers as it does for one record."""
@@ -269,7 +282,7 @@ class Service:
         _check_texts("labels", labels)
         _check_texts("ids", ids or [])
         outcome = await self.engine.labels(
-            labels, tickets=tickets, ids=ids, key=_key(request), expert=expert and expert[:100]
+            labels, tickets=tickets, ids=ids, key=idempotency_key(request), expert=expert and expert[:100]
         )  # fmt: skip
         return self._outcome(outcome)
 
@@ -295,7 +308,7 @@ class Service:
             raise ValueError(f"body must hold labels{where}, one for each record")
         _check_texts("labels", read.labels)
         self.engine.book.labels.read(read.labels, "labels")  # says what is wrong with them
-        return self._outcome(await self.engine.learn(read.X, read.labels, key=_key(request)))
+        return self._outcome(await self.engine.learn(read.X, read.labels, key=idempotency_key(request)))
 
     async def wanted(self, request: Request) -> Reply:
         """``GET /v1/wanted``: the open questions."""
@@ -397,7 +410,7 @@ class Service:
         queue: asyncio.Queue[bytes] = asyncio.Queue(_QUEUE)
         self._listeners.add(queue)
 
-        async def parts() -> AsyncIterator[bytes]:
+        async def parts() -> AsyncGenerator[bytes, None]:
             try:
                 yield _event("hello", {"version": self.engine.version.number})
                 while not self._hung_up:
@@ -486,12 +499,13 @@ class Service:
 
     async def river_learn(self, request: Request) -> Reply:
         """``POST /api/learn/``: a record with its label ("ground_truth"), or a label by identifier."""
-        given = _json(request.body, dict[str, Any])
-        label = given.get("ground_truth", given.get("label"))
-        if "features" in given:
-            body = encode({"record": given["features"], "label": label})
+        given: _River = _json(request.body, _River)
+        if given.features is not None:
+            body = encode({"record": given.features, "label": given.ground_truth})
             return await self.learn(request._replace(body=body))
-        return await self._take_labels(request, [label], None, [given.get("identifier")], None)
+        if given.identifier is None:
+            raise ValueError("body must hold features, or the identifier of an earlier record")
+        return await self._take_labels(request, [given.ground_truth], None, [given.identifier], None)
 
     async def river_metrics(self, _request: Request) -> Reply:
         """``GET /api/metrics/``: over all labels."""
@@ -530,7 +544,8 @@ def _check_texts(what: str, values: list[Any]) -> None:
             raise ValueError(f"{what} must be below 2^63 where they are numbers, got {shown(value)}")
 
 
-def _key(request: Request) -> str | None:
+def idempotency_key(request: Request) -> str | None:
+    """The key of a request that may come again, with whose it is and what it is for; None: it has none."""
     key = request.headers.get(b"idempotency-key")
     if key is None:
         return None

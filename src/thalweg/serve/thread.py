@@ -30,6 +30,8 @@ class LearningThread:
         self.version: Version = learning.make_version()
         """What answers; replaced as a whole."""
         self.swaps = 0
+        self.worked = 0.0
+        """Seconds of the processor that went into learning: about what a replay would take."""
         self.on_version: Callable[[Version], None] | None = None
         """Called in this thread with each new version."""
         self._wake = threading.Condition()
@@ -91,7 +93,9 @@ class LearningThread:
                 if not self._queue and self._stopping:
                     return
                 work, rows, call = self._take()
+            began = time.thread_time()
             drift = learning.carry_out(work)
+            self.worked += time.thread_time() - began
             self._done += rows
             if call is not None:
                 _fulfil(*call)
