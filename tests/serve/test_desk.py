@@ -287,7 +287,7 @@ def test_two_experts_and_a_lost_one_over_http(tmp_path):
 
         lost = ask("lost", 10)
         assert lost == list(range(10))
-        answered, until = {}, time.monotonic() + 60.0
+        answered, until = {}, time.monotonic() + 120.0
         while client.state()["labels"]["open"] and time.monotonic() < until:
             for expert in ("ann", "ben"):
                 for ticket in ask(expert, 3):

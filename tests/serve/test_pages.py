@@ -102,7 +102,7 @@ def test_the_page_lives_and_a_drift_appears(tmp_path, tabs):
         assert tab.text("#tiles") != before
         assert tab.text("#shadows").count("naive-bayes") == 1
         assert tab.run("document.querySelectorAll('#confusion tbody tr').length") == 2
-        tab.wait("document.querySelector('#c-quality canvas') !== null", 40)
+        tab.wait("document.querySelector('#c-quality canvas') !== null")
         tab.run("document.querySelector('#c-quality details').open = true")
         tab.wait("document.querySelectorAll('#c-quality td').length > 3")
         assert "drifts: " in tab.run("document.querySelector('#c-quality .plot').getAttribute('aria-label')")
@@ -157,7 +157,7 @@ def test_ten_records_by_keyboard_with_an_undo(tmp_path, tabs):
         tab.wait("document.getElementById('new-dialog').open")
         tab.run("document.getElementById('new-name').value = 'maybe'")
         press("Enter")
-        until = time.monotonic() + 60.0
+        until = time.monotonic() + 120.0
         while client.state()["labels"]["answered"] < 11 and time.monotonic() < until:
             time.sleep(0.2)
         found = client.state()
@@ -196,7 +196,7 @@ def test_two_experts_in_two_browsers_have_different_questions(tmp_path, tabs):
             before = both[1].wait(number)
             both[1].press("1")
             both[1].wait(f"{number} !== {json.dumps(before)} || !document.getElementById('idle').hidden")
-        until = time.monotonic() + 60.0
+        until = time.monotonic() + 120.0
         while client.state()["labels"]["open"] and time.monotonic() < until:
             time.sleep(0.2)
         found = client.state()["labels"]
