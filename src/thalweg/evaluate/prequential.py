@@ -239,8 +239,11 @@ class _Drive:
                 warm = True
             before = time.perf_counter()
             run.step(rows)
-            if time.perf_counter() - before > SECONDS:  # how rows are divided changes nothing but how soon it can stop
+            took = time.perf_counter() - before
+            if took > SECONDS:  # how rows are divided changes nothing but how soon it can stop
                 chunk = max(1, len(rows) // 2)
+            elif took < 0.25 * SECONDS:  # the machine may have been busy
+                chunk = min(self.chunk, 2 * chunk)
             if self.checkpoint is not None and (
                 run.rows - saved >= rows_apart or time.monotonic() - saved_at >= seconds_apart
             ):
