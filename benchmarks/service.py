@@ -156,7 +156,7 @@ def load(process, port, script, connections, seconds):
         rate,
         _ms(words[words.index("50%") + 1]),
         _ms(words[words.index("99%") + 1]),
-        1e6 * (used(process) - before) / total,
+        1e6 * (used(process) - before) / max(1, total),
     )
 
 

@@ -272,6 +272,7 @@ class Engine:
     async def _try_again(self) -> None:
         if self._full() is not None:
             self._snapshot_if_due(now=True)
+            self._forget()
             return
         self.writer.trouble = None
         await self.submit(entries.Began(time.time(), {"again": True}))
@@ -491,9 +492,17 @@ class Engine:
         since = self.applied - self._snapshot_at
         late = time.monotonic() - self._snapshot_time >= self.snapshot_seconds
         late |= self.thread.worked - self._snapshot_worked >= self.snapshot_work
-        crowded = self.max_disk is not None and self.journal.nbytes + self.snapshots.nbytes > 0.5 * self.max_disk
-        if since and (now or since >= self.snapshot_rows or late or (crowded and since >= 50)):
+        if since and (now or since >= self.snapshot_rows or late or (since >= 50 and self._crowded())):
             self._writing = self._task(self._snapshot_quietly())
+
+    def _forget(self) -> None:
+        """Remove what is not needed to start again; where the folder is crowded, not even should a snapshot be bad."""
+        known = self.snapshots.positions()
+        if known:
+            self.journal.forget(known[-1] if self._crowded() else self.snapshots.oldest())
+
+    def _crowded(self) -> bool:
+        return self.max_disk is not None and self.journal.nbytes + self.snapshots.nbytes > 0.5 * self.max_disk
 
     async def _snapshot_quietly(self) -> None:
         try:
@@ -511,7 +520,7 @@ class Engine:
         def write() -> None:
             self.journal.bring_to_disk()
             self.snapshots.write(header["learning"]["position"], arrays, header)
-            self.journal.forget(self.snapshots.oldest())
+            self._forget()
 
         await loop.run_in_executor(self._aside, write)
         return int(header["learning"]["position"])

@@ -244,11 +244,11 @@ class Journal:
 
     def forget(self, position: int) -> None:
         """Remove segments all of whose entries are at or before this position."""
-        while len(self._starts) > 1 and self._starts[1] <= position + 1:
-            path = self._path(self._starts[0])
-            size = path.stat().st_size
-            path.unlink()
-            with self._lock:
+        with self._lock:
+            while len(self._starts) > 1 and self._starts[1] <= position + 1:
+                path = self._path(self._starts[0])
+                size = path.stat().st_size
+                path.unlink()
                 self._old_bytes -= size
                 self._starts.pop(0)
 
