@@ -102,6 +102,9 @@ def test_the_page_lives_and_a_drift_appears(tmp_path, tabs):
         assert tab.text("#tiles") != before
         assert tab.text("#shadows").count("naive-bayes") == 1
         assert tab.run("document.querySelectorAll('#confusion tbody tr').length") == 2
+        for _ in range(2):  # a curve needs two steps of the history, of ten seconds each
+            time.sleep(10.0)
+            client.label(turned[:50], tickets=client.predict(records[:50])["tickets"])
         tab.wait("document.querySelector('#c-quality canvas') !== null")
         tab.run("document.querySelector('#c-quality details').open = true")
         tab.wait("document.querySelectorAll('#c-quality td').length > 3")

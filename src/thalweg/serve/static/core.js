@@ -39,9 +39,12 @@ export const number = (value) => (known(value) ? (Math.abs(value) >= 1e6 ? compa
 /** A number of a record: as it is, but for digits that nobody reads. */
 export const value = (given) =>
   Math.abs(given) >= 1e12 || (given && Math.abs(given) < 1e-4) ? given.toExponential(4) : precise.format(given);
-export const percent = (value, digits = 1) => (known(value) ? `${(100 * value).toFixed(digits)} %` : NONE);
+export const percent = (value, digits = 1) => (known(value) ? `${(100 * value).toFixed(digits)}\u00a0%` : NONE);
 export const fixed = (value, digits = 3) => (known(value) ? value.toFixed(digits) : NONE);
-export const millis = (value) => (known(value) ? `${short.format(value)} ms` : NONE);
+export function millis(value) {
+  if (!known(value)) return NONE;
+  return value < 1000 ? `${short.format(value)} ms` : `${short.format(value / 1000)} s`;
+}
 
 export function bytes(value) {
   if (!known(value)) return NONE;

@@ -35,6 +35,7 @@ let keys = new Map();
 let latest = null;
 let busy = false;
 let asking = null;
+let restored = null;
 let touched = Date.now();
 let lease = 120;
 const done = new Set();
@@ -52,7 +53,8 @@ function refill() {
       classes = found.classes;
       lease = found.desk.lease;
       const fresh = found.questions.filter((question) => !done.has(question.ticket));
-      const first = fresh.filter((question) => question.ticket === now);
+      let first = fresh.filter((question) => question.ticket === now);
+      if (!first.length && now !== undefined && now === restored) first = [queue[0]]; // asked before the undo
       queue = [...first, ...fresh.filter((question) => question.ticket !== now)];
       numbers(found.desk, found.expert);
       setText($("error"), "");
@@ -234,7 +236,8 @@ async function withQuestion(path, body, after) {
   if (done.size > 500) done.delete(done.values().next().value);
   queue.shift();
   show();
-  if (queue.length < AHEAD - 1) await refill();
+  const more = refill();
+  if (!queue.length) await more;
   return true;
 }
 
@@ -252,6 +255,7 @@ async function undo() {
   busy = true;
   try {
     const { question } = await ask("v1/desk/undo", { expert: expert(), ticket: latest.question.ticket });
+    restored = question.ticket;
     done.delete(question.ticket);
     queue.unshift(question);
     latest = null;
