@@ -395,7 +395,7 @@ BAD_RECORDS: dict[str, tuple[Any, str]] = {
     "the record is a class": (dict, "^x must be a dict or a row .* got 0: <class 'dict'>"),
     "the record is a container that fails": (Hostile(), "^x must be a dict or a row .* got a hostile thing"),
     "the record is a table": ([[1.0, 2.0, 0.0]], "^x must be a dict or a row with one dimension, got 2"),
-    "the record is a frame of one row": (FRAME[:1], "^x must be a dict or a row with one dimension, got 2"),
+    "the record is a frame of two rows": (FRAME[:2], "^x must be one record, got a frame of 2 rows"),
     "the record is ragged": ([1.0, [2.0], 0.0], "^x must be a dict or a row of numbers, got"),
     "the record is short": ([1.0, 2.0], "^X has 2 features, .* expecting 3"),
     "the record is long": ([1.0, 2.0, 0.0, 0.0], "^X has 4 features, .* expecting 3"),
@@ -1058,7 +1058,7 @@ def test_options_of_a_run(name: str, value: Any) -> None:
            "the learner is None": (SEA(), None, "^learner must be a Classifier, or .* or river, got None"),
            "the learner is a class": (SEA(), MajorityClass, "^learner must be a Classifier, or .* river, got <class"),
            "the learner is a detector": (SEA(), ADWIN(), r"^learner must be a Classifier, or .* river, got ADWIN\(\)"),
-           "the two are swapped": (MajorityClass(), SEA(), r"^stream must be a stream, .* got MajorityClass\(\)")}),
+           "the two are swapped": (MajorityClass(), SEA(), r"^learner must be a Classifier, .* got SEA\(\)")}),
 )  # fmt: skip
 def test_runs_of_something_else(stream: Any, learner: Any, sentence: str) -> None:
     refused(lambda: prequential(stream, learner, limit=10), sentence)

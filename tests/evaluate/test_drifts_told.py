@@ -23,6 +23,7 @@ SILENT = {
     "online-bagging", "smooth-boost", "hoeffding-tree", "efdt", "mcdiarmid-tree", "knn", "sam-knn", "ball-cover-plus",
     "ball-cover", "condensed-knn", "kernel-perceptron", "cs-knn", "cs-sam-knn", "hashed-knn", "pca-knn",
     "chunk-ensemble", "le-tree", "ge-tree", "l-ensemble", "g-ensemble", "naive-bayes", "majority", "no-change",
+    "logistic-regression",
 }  # fmt: skip
 """Learners that have no detector."""
 

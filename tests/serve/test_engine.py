@@ -234,7 +234,7 @@ def test_a_ceiling_of_the_folder_is_kept(tmp_path):
         assert most < 1.2 * (1 << 24)
         assert refused < 200  # how many depends on how fast the disk takes snapshots; it always goes on
 
-    asyncio.run(through())
+    asyncio.run(asyncio.wait_for(through(), 120.0))
 
 
 def test_a_shadow_is_promoted_by_its_test(tmp_path):

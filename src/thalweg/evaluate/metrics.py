@@ -259,7 +259,7 @@ class Metrics:
             raise TypeError(f"state must be what Metrics.state() gave, got {params.shown(state)}")
         try:
             tables = {name: np.array(state[name], order="C") for name in _TABLES}
-            if "drawn" in state:
+            if "drawn" in state or ("ranks" in state and tables["sums"].shape != (4,)):  # of today
                 tables |= {name: np.array(state[name], order="C") for name in _SCORE_TABLES}
             else:
                 tables |= _completed(state, tables)

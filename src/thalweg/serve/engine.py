@@ -253,11 +253,15 @@ class Engine:
             if time.monotonic() - last < (1.0 if self.trouble is None else 0.2):
                 continue
             last = time.monotonic()
-            with contextlib.suppress(UnavailableError):
+            try:
                 if self.trouble is not None and self.applied == self.journal.position:
                     await self._try_again()
                 await self._expire()
                 self._snapshot_if_due()
+            except UnavailableError:
+                pass  # it is tried again
+            except OSError as error:
+                self.writer.say(error)
 
     async def _expire(self) -> None:
         if self.max_seconds is None:

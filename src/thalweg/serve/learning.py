@@ -240,8 +240,8 @@ class Learning:
         levels = self.detector.update_many((~right).astype(np.float64))
         found = int(np.count_nonzero(levels == _DRIFT))
         if found:
-            self.drifts += 1
-            self.history.add(at, drifts=1)
+            self.drifts += found
+            self.history.add(at, drifts=found)
             text = f"errors rose to {100 * self.detector.estimate:.1f} % of the latest {self.detector.width:,} labels"
             self._tell(Event(at, position, "drift", text))
         if at - self._shown >= _OFTEN:

@@ -92,7 +92,17 @@ class Writer:
             except OSError as error:
                 self._failed(batch, error)
             else:
-                self._on_written(batch, first)
+                self._hand_on(batch, first)
+
+    def _hand_on(self, batch: list[Pending], first: int) -> None:
+        """Hand entries on; whatever goes wrong, nobody waits for ever."""
+        try:
+            self._on_written(batch, first)
+        except Exception as error:
+            for pending in batch:
+                if not pending.future.done():
+                    pending.future.set_exception(error)
+            raise
 
     def _run(self) -> None:
         """The thread that brings entries to the disk, as many at once as have come."""
@@ -113,7 +123,7 @@ class Writer:
 
     def _written(self, batch: list[Pending], first: int) -> None:
         self._in_hand -= len(batch)
-        self._on_written(batch, first)
+        self._hand_on(batch, first)
 
     def _failed(self, batch: list[Pending], error: OSError, in_hand: int = 0) -> None:
         self._in_hand -= in_hand

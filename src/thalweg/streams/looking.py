@@ -62,7 +62,19 @@ class Remark:
 
 
 class ColumnWarning(UserWarning):
-    """Says what a person should know about a column; ``warnings.simplefilter("ignore", ColumnWarning)`` silences it."""
+    """Says what a person should know about a column; ``warnings.simplefilter("ignore", ColumnWarning)`` silences it.
+
+    Parameters
+    ----------
+    args
+        What was found: a ``Remark``.
+
+    Examples
+    --------
+    >>> from thalweg import ColumnWarning
+    >>> issubclass(ColumnWarning, UserWarning)
+    True
+    """
 
     @property
     def remark(self) -> Remark | None:

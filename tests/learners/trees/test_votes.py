@@ -22,7 +22,7 @@ def test_votes_and_the_likeliest_class_are_those_of_the_formula(classes):
     for trial in range(400):
         counts = np.zeros((1, 1 + classes))
         counts[0, 1:] = rng.poisson(2.0, classes) * (1.0 if trial % 2 else 0.1)
-        logs = np.full(2 * classes, math.nan)  # it ends with cells that may hold anything
+        logs = np.full(2 * classes + 1, math.nan)  # it ends with cells that may hold anything, and one more
         logs[:classes] = rng.normal(0.0, [0.01, 3.0, 1000.0][trial % 3], classes)
         logs[:classes][rng.random(classes) < 0.2] = -math.inf
         if trial % 5 == 0:
