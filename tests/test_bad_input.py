@@ -1144,7 +1144,7 @@ def test_states_of_other_metrics() -> None:
     bad: list[Any] = [None, [], {}, Metrics(window=5).state()]
     for name, array in good.items():
         wild = np.full_like(array, 2**40 if array.dtype.kind == "i" else 1e300)
-        bad += [good | {name: wrong} for wrong in (array[:1, ..., None], array.astype(np.float32), np.zeros(3))]
+        bad += [good | {name: wrong} for wrong in (array[:1, ..., None], array.astype(np.float32), np.zeros(17))]
         bad += [{k: a for k, a in good.items() if k != name}]
         bad += [good | {name: wild}] * (name in ("ring", "marks"))
     for state in bad:

@@ -66,8 +66,8 @@ class ColumnWarning(UserWarning):
 
     Parameters
     ----------
-    args
-        What was found: a ``Remark``.
+    found : Remark | str
+        What was found.
 
     Examples
     --------
@@ -75,6 +75,9 @@ class ColumnWarning(UserWarning):
     >>> issubclass(ColumnWarning, UserWarning)
     True
     """
+
+    def __init__(self, found: "Remark | str") -> None:
+        super().__init__(found)
 
     @property
     def remark(self) -> Remark | None:
