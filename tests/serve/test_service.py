@@ -207,5 +207,6 @@ def test_a_few_kills():
     assert done.stdout.count("each once") == 2
 
 
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # connections cut on purpose
 def test_some_broken_requests():
     serve_fuzz.main(["--requests", "1500", "--seed", "11"])
