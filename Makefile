@@ -13,7 +13,7 @@ run-service: .venv/.serve   ## a service, fed with a drifting stream by its own 
 	$(BIN)/thalweg serve "arf(size=10)" --shadow hoeffding-tree --budget 0.3 --folder .service --feed 200
 
 test: $(STAMP)           ## all tests
-	$(BIN)/python -m pytest -n auto --dist loadgroup tests
+	$(BIN)/python -m pytest -n auto tests
 
 soak: $(STAMP)           ## what tests do for minutes, for hours: changed files, fuzzed calls, kills, threads, endurance
 	cd tests && ../$(BIN)/python -W ignore -m soak.mutations --each 2000

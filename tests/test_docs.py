@@ -49,6 +49,7 @@ def examples() -> list[tuple[str, int, str, str, str]]:
     ]
 
 
+@pytest.mark.filterwarnings("ignore::thalweg.ColumnWarning")
 @pytest.mark.parametrize(("page", "number", "code", "shown", "drawn"), examples())
 def test_examples_give_what_the_pages_show(
     page: str, number: int, code: str, shown: str, drawn: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -30,9 +30,6 @@ def ask(address, method, path, body=None, headers=None):
     return found
 
 
-pytestmark = pytest.mark.xdist_group("service")  # the tests of this file are one story
-
-
 @pytest.fixture(scope="module")
 def service(tmp_path_factory):
     folder = tmp_path_factory.mktemp("service")

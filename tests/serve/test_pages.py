@@ -101,7 +101,7 @@ def test_the_page_lives_and_a_drift_appears(tmp_path, tabs):
         tab.wait("document.querySelector('#events .drift') !== null")
         assert tab.text("#tiles") != before
         assert tab.text("#shadows").count("naive-bayes") == 1
-        assert tab.run("document.querySelectorAll('#confusion tbody tr').length") == 2
+        tab.wait("document.querySelectorAll('#confusion tbody tr').length === 2")
         for _ in range(2):  # a curve needs two steps of the history, of ten seconds each
             time.sleep(10.0)
             client.label(turned[:50], tickets=client.predict(records[:50])["tickets"])
@@ -272,7 +272,7 @@ def test_the_page_comes_back_after_a_restart(tmp_path, tabs):
         tab.wait("document.getElementById('live').textContent === 'Reconnecting…'")
         process, _ = start("naive-bayes", "--folder", tmp_path, port=port)
         tab.wait(CONNECTED)
-        assert tab.run("document.querySelectorAll('#confusion tbody tr').length") == 2
+        tab.wait("document.querySelectorAll('#confusion tbody tr').length === 2")
     finally:
         process.terminate()
         process.wait(30)
