@@ -12,7 +12,7 @@ from thalweg.active.tickets import TicketCounts, Tickets, Told
 from thalweg.active.tickets_jit import ANSWERED
 from thalweg.active.walking import walk
 from thalweg.core import door, params
-from thalweg.core.classifier import Classifier, Floats, Ints, Task
+from thalweg.core.classifier import Classifier, Floats, Ints
 from thalweg.core.door import Rows, take_rows
 from thalweg.core.in_use import changes, looks
 from thalweg.core.inside import Inner, SeenThrough, check_inner, take_after
@@ -21,6 +21,7 @@ from thalweg.core.params import shown
 from thalweg.core.protocols import State
 from thalweg.core.schema import Schema
 from thalweg.core.tables import prefixed, under
+from thalweg.core.task import Task
 
 _MOST_AHEAD = 64
 _UNDECIDED, _EARLIER = 16, 8  # what becomes of a row, beside the reasons why its label is wanted, and 0

@@ -5,7 +5,8 @@ from numpy.typing import NDArray
 
 from thalweg.active import walk_jit as jit
 from thalweg.active.strategies_jit import Asking
-from thalweg.core.classifier import Floats, Ints, OneRoutine
+from thalweg.core.classifier import Floats, Ints
+from thalweg.core.task import OneRoutine
 from thalweg.jit.native import address_of
 
 

@@ -9,8 +9,8 @@ labels that come late are any other order. There is no second loop.
 import copy
 import inspect
 from abc import abstractmethod
-from collections.abc import Callable, Hashable, Mapping
-from typing import Any, Literal, NamedTuple, Self
+from collections.abc import Hashable, Mapping
+from typing import Any, Literal, Self
 
 import numpy as np
 from msgspec import structs
@@ -25,7 +25,9 @@ from thalweg.core.labels import Labels, sequence
 from thalweg.core.params import shown
 from thalweg.core.protocols import State
 from thalweg.core.readings import NONE, Readings
-from thalweg.core.schema import Schema
+from thalweg.core.schema import Schema, refuse_shorter
+from thalweg.core.tables import refusing
+from thalweg.core.task import OneRoutine, Task, order
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -36,39 +38,6 @@ _PREDICT_ONE = np.array([0], dtype=np.int64)
 _LEARN_ONE = np.array([-1], dtype=np.int64)
 _WEIGHT_ONE = np.ones(1)
 _CODE = tuple(np.array([c], dtype=np.int64) for c in range(256))
-
-
-class Task(NamedTuple):
-    """Rows and labels that have passed the door, and what is to be done with them. Nothing has changed yet."""
-
-    X: Any
-    schema: Schema
-    """With what the learned rows add to it."""
-    labels: Labels
-    """The learner's own, or where classes are declared in the same call, a copy that knows these too."""
-    codes: Ints
-    """Of each row that is learned; -1 for the others."""
-    new: list[Hashable]
-    """Labels that ``labels`` does not have yet: their codes follow on, in the order in which they are learned."""
-    w: Floats
-    events: Ints
-    given: bool = False
-    """Did the caller give the events? Then labels may come late."""
-
-
-class OneRoutine(NamedTuple):
-    """A learner as one compiled routine, ``code(*front, X, y, w, events, out, known, *back)``.
-
-    The routine gives the number of events done; less than all when there must be more room first.
-    """
-
-    code: Any
-    X: NDArray[Any]
-    """Rows as the routine takes them."""
-    tables: Callable[[], tuple[tuple[Any, ...], tuple[Any, ...]]]
-    """Give ``front`` and ``back`` as they are now."""
-    make_room: Callable[[NDArray[Any], int], None]
-    """Grow what keeps the routine from learning a row with this code."""
 
 
 class Classifier(Parametrised, Answering, Estimator):
@@ -222,7 +191,7 @@ class Classifier(Parametrised, Answering, Estimator):
         The label of a row that is not learned is not looked at; a row that is not predicted has probability 0.
         """
         y = sequence(y)
-        return self._carry_out(X, y, sample_weight, _order(events, len(y)))
+        return self._carry_out(X, y, sample_weight, order(events, len(y)))
 
     # -- one record ---------------------------------------------------------------------------------------------------
 
@@ -324,23 +293,12 @@ class Classifier(Parametrised, Answering, Estimator):
         with self._use.changing:
             old = self._schema
             if old is not None and isinstance(schema, Schema):
-                return self._grow_schema(old, schema)
+                refuse_shorter(schema, old)
+                if self._started:
+                    self._extend(schema)
+                self._schema = schema
+                return self
         return self.declare(schema)
-
-    def _grow_schema(self, old: Schema, schema: Schema) -> Self:
-        if schema.n_features < old.n_features:
-            raise ValueError(
-                f"schema must have the {old.n_features} features of the present one, got {schema.n_features}"
-            )
-        for a, b in zip(old.features, schema.features, strict=False):
-            if a.name != b.name or a.nominal != b.nominal or (a.values or ()) != (b.values or ())[: a.cardinality]:
-                raise ValueError(
-                    f"schema must begin with the features of the present one, got {shown(b)} for {shown(a)}"
-                )
-        if self._started:
-            self._extend(schema)
-        self._schema = schema
-        return self
 
     # -- state --------------------------------------------------------------------------------------------------------
 
@@ -363,24 +321,14 @@ class Classifier(Parametrised, Answering, Estimator):
         copy : bool
             False hands the arrays over: they belong to the learner from now on, and will change.
         """
-        mine = f"state must be what {type(self).__name__}.state() gave"
-        if not isinstance(state, Mapping):
-            raise TypeError(f"{mine}, a dict of arrays, got {shown(state)}")
-        for name, table in state.items():
-            if not isinstance(table, np.ndarray):
-                raise TypeError(f"{mine}, a dict of arrays, got {shown(table)} for {shown(name)}")
-        tables = {n: t.copy() if copy or not t.flags.writeable else t for n, t in state.items()}
-        try:
+        with refusing(state, f"state must be what {type(self).__name__}.state() gave"):
+            tables = {n: t.copy() if copy or not t.flags.writeable else t for n, t in state.items()}
             labels = Labels.from_bytes(tables.pop("labels"))
             schema = Schema.from_json(tables.pop("schema").tobytes()) if "schema" in tables else None
             if tables:
                 if schema is None:
                     raise KeyError("schema")
                 self._adopt(tables, schema, len(labels))
-        except KeyError as error:
-            raise ValueError(f"{mine}: it lacks {error}") from None
-        except (ValueError, TypeError) as error:
-            raise ValueError(f"{mine}: {error}") from None
         self._labels, self._schema, self._started = labels, schema, bool(tables)
 
     @property
@@ -491,15 +439,3 @@ class Classifier(Parametrised, Answering, Estimator):
         elif schema is not self._schema:
             self._extend(schema)
         self._schema = schema
-
-
-def _order(events: Any, n: int) -> Ints:
-    """Read the events of ``play`` for n rows."""
-    try:
-        order = np.asarray(events)
-    except Exception:
-        order = np.empty(1, dtype=object)
-    whole = order.ndim == 1 and (order.dtype.kind in "iu" or not order.size)
-    if not whole or (order.size and (order.max() >= n or order.min() < -n)):
-        raise ValueError(f"events must be row numbers e or ~e of the {n} rows, got {shown(events)}")
-    return np.ascontiguousarray(order, dtype=np.int64) if order.size else _NO_CODES

@@ -13,7 +13,7 @@ from typing import Any, Generic, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from thalweg.core.classifier import Classifier, Floats, Ints, OneRoutine
+from thalweg.core.classifier import Classifier, Floats, Ints
 from thalweg.core.door import Rows
 from thalweg.core.in_use import InUse, looks
 from thalweg.core.labels import Labels
@@ -22,6 +22,7 @@ from thalweg.core.protocols import State
 from thalweg.core.readings import NONE
 from thalweg.core.schema import Schema
 from thalweg.core.tables import prefixed, under
+from thalweg.core.task import OneRoutine
 
 L = TypeVar("L", bound=Classifier)
 

@@ -231,6 +231,15 @@ def _numeric_features(n: int) -> tuple[Feature, ...]:
     return tuple(Feature(f"x{i}") for i in range(n))
 
 
+def refuse_shorter(schema: Schema, old: Schema) -> None:
+    """Refuse a schema that does not begin with the features of an older one, and with their values."""
+    if schema.n_features < old.n_features:
+        raise ValueError(f"schema must have the {old.n_features} features of the present one, got {schema.n_features}")
+    for a, b in zip(old.features, schema.features, strict=False):
+        if a.name != b.name or a.nominal != b.nominal or (a.values or ()) != (b.values or ())[: a.cardinality]:
+            raise ValueError(f"schema must begin with the features of the present one, got {shown(b)} for {shown(a)}")
+
+
 def refuse_unwritable(what: str, values: Sequence[object]) -> None:
     """Refuse values that would not come back as they are from a saved state."""
     if not _writable(values):

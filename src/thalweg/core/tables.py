@@ -1,12 +1,14 @@
 """Tables of parts among the tables of a whole: their names begin with the name of the part. What a table must be."""
 
 import sys
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from thalweg.core.params import shown
 from thalweg.core.protocols import State
 
 
@@ -35,6 +37,28 @@ def numbered(k: int, tables: Mapping[str, NDArray[Any]]) -> State:
     {'rows': array([1.])}
     """
     return {n.removesuffix(f"_{k}"): t for n, t in tables.items() if n.endswith(f"_{k}")}
+
+
+@contextmanager
+def refusing(state: Any, mine: str) -> Iterator[None]:
+    """Say of a state in which something turns out to be wrong what it must be. mine: this, in words.
+
+    >>> with refusing({"sums": np.ones(2)}, "state must be what Mean.state() gave"):
+    ...     raise KeyError("counts")
+    Traceback (most recent call last):
+    ValueError: state must be what Mean.state() gave: it lacks 'counts'
+    """
+    if not isinstance(state, Mapping):
+        raise TypeError(f"{mine}, a dict of arrays, got {shown(state)}")
+    for name, table in state.items():
+        if not isinstance(table, np.ndarray):
+            raise TypeError(f"{mine}, a dict of arrays, got {shown(table)} for {shown(name)}")
+    try:
+        yield
+    except KeyError as error:
+        raise ValueError(f"{mine}: it lacks {error}") from None
+    except (ValueError, TypeError) as error:
+        raise ValueError(f"{mine}: {error}") from None
 
 
 def refuse_misfits(tables: State, like: State, free: Collection[str] = ()) -> None:

@@ -12,6 +12,7 @@ from thalweg.core.declared import check
 from thalweg.core.fields import Parametrised
 from thalweg.core.params import whole
 from thalweg.core.protocols import State
+from thalweg.core.tables import refusing
 from thalweg.detectors import tensor_drift_jit as jit
 from thalweg.detectors.tensor_reference import (
     ChordalReference,
@@ -257,19 +258,12 @@ class TensorDriftDetector(Parametrised):
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
         """Continue from what ``state`` of a detector with the same parameters gave."""
-        mine = "state must be what state() of a TensorDriftDetector with the same parameters gave"
-        if not isinstance(state, Mapping):
-            raise ValueError(mine)
-        try:
+        with refusing(state, "state must be what state() of a TensorDriftDetector with the same parameters gave"):
             check(jit.Watch, state)
             kept, waiting = ({n.removeprefix(p): a for n, a in state.items() if n.startswith(p)} for p in _PARTS)
             reference = reference_from(kept, self._how) if kept else None
             tensors = [tensors_from(waiting)] if waiting else []
             self._refuse_unsound(len(state["residuals"]), reference, tensors)
-        except KeyError as error:
-            raise ValueError(f"{mine}: it lacks {error}") from None
-        except (ValueError, TypeError) as error:
-            raise ValueError(f"{mine}: {error}") from None
         self._table, self._residuals = state["table"].copy(), state["residuals"].copy()
         self._reference, self._waiting = reference, tensors
 

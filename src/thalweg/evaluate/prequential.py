@@ -15,6 +15,7 @@ from thalweg.core.classifier import Classifier
 from thalweg.core.interrupts import SECONDS, Interrupts
 from thalweg.core.params import shown
 from thalweg.core.protocols import State, Stateful
+from thalweg.evaluate.checkpoint import load_run, save_run
 from thalweg.evaluate.result import Result
 from thalweg.evaluate.run import Run
 from thalweg.learners.adapted.any_model import as_learner
@@ -175,18 +176,18 @@ def prequential(
         keep=keep, beside=_beside(baselines, learner),
     )  # fmt: skip
     if resume and checkpoint is not None:
-        run.load(checkpoint)
+        load_run(run, checkpoint)
     with Interrupts() as interrupts:
         try:
             drive = _Drive(run, interrupts, limit, seconds, checkpoint, often, int(chunk), on_progress)
             stopped = drive.to_the_end()
             if checkpoint is not None:
-                run.save(checkpoint)
+                save_run(run, checkpoint)
             interrupts.raise_if_asked()
             return run.result(stopped)
         except KeyboardInterrupt as stop:
             if checkpoint is not None and not run.busy:
-                run.save(checkpoint)
+                save_run(run, checkpoint)
                 stop.add_note(
                     f"saved after {run.rows:,} rows in {os.fspath(checkpoint)}: resume=True continues from there"
                 )
@@ -247,7 +248,7 @@ class _Drive:
             if self.checkpoint is not None and (
                 run.rows - saved >= rows_apart or time.monotonic() - saved_at >= seconds_apart
             ):
-                run.save(self.checkpoint)
+                save_run(run, self.checkpoint)
                 saved, saved_at = run.rows, time.monotonic()
             self._tell("running")
 

@@ -1,10 +1,9 @@
 """One prequential run: everything that has to survive an interruption, in one place."""
 
-import os
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from typing import Annotated, Any, Literal, NamedTuple, final
+from typing import Any, Literal, final
 
 import numpy as np
 from msgspec import structs
@@ -13,20 +12,16 @@ from numpy.typing import NDArray
 from thalweg.core import door
 from thalweg.core.chunk import Chunk
 from thalweg.core.classifier import Classifier
-from thalweg.core.declared import EXACT, check, span, table
 from thalweg.core.inside import finds_drifts, rehearse
 from thalweg.core.labels import Labels
-from thalweg.core.params import shown
 from thalweg.core.protocols import State, Stream
 from thalweg.core.schema import Feature, Schema
-from thalweg.core.tables import prefixed, under
 from thalweg.evaluate.importances import Watched
 from thalweg.evaluate.metrics import Metrics
-from thalweg.evaluate.origin import about, name_of, stream_params
+from thalweg.evaluate.origin import about, name_of
 from thalweg.evaluate.pending import Pending
 from thalweg.evaluate.predictions import Predictions
 from thalweg.evaluate.result import WHOLE, Result, column, plain
-from thalweg.keeping.arrays_file import read_arrays, write_arrays
 from thalweg.registry import METRICS
 
 Floats = NDArray[np.float64]
@@ -34,30 +29,7 @@ Ints = NDArray[np.int64]
 
 MOST_DENSE = 4_000
 """Sparse rows with at most so many features are made dense, chunk by chunk, for a learner that takes no others."""
-KIND = "prequential run"
 GIB_HOUR = 1024.0**3 * 3600.0
-_COUNT = span(0, EXACT, whole=True)
-
-
-class Kept(NamedTuple):
-    """What a checkpoint keeps of the run itself, beside stream, learner, metrics, pending rows and labels."""
-
-    counts: Annotated[Ints, table(3, least=0, most=EXACT)]
-    """3: rows, labels used, the largest state so far in bytes."""
-    times: Annotated[Floats, table(4, least=0)]
-    """4: seconds, seconds of the processor, RAM-hours, and up to which time of the processor they are counted."""
-    curve: Annotated[
-        Floats, table("reports", "columns", loose=True, cells={0: _COUNT, range(1 - len(WHOLE), 0): _COUNT})
-    ]
-    """A row for each report; the first column and the last two are the whole numbers."""
-    changes: Annotated[Ints, table("changed", 2, least=0, most=EXACT, optional=True)]
-    """Rows, and changes that the learner had counted by then: before the run, then at each report with more."""
-    before: Annotated[Ints, table(1, least=0, most=EXACT, optional=True)]
-    """1: rows that the learner had learned before the run."""
-    weighed: Annotated[
-        Floats, table("points", "weights", least=0, most=EXACT, missing=True, optional=True, cells={0: _COUNT})
-    ]
-    """A row for each time the learner was looked at: rows, then the importance of each feature."""
 
 
 @final
@@ -77,8 +49,8 @@ class Run:
         ]  # fmt: skip
         """Learners that play the same rows, to compare with."""
         self.every, self.window, self.delay = every, window, delay
-        self._all_metrics = metrics is None
-        self._choose(tuple(m for m in METRICS if metrics is None or m in metrics or m in ("accuracy", "kappa")))
+        self.all_metrics = metrics is None
+        self.choose(tuple(m for m in METRICS if metrics is None or m in metrics or m in ("accuracy", "kappa")))
         self.name, self.stream_name = name or learner.title, stream_name or name_of(stream)
         self.metrics = Metrics(window=window, compat=compat)
         self.pending = Pending(delay, evolving=learner.evolving) if delay else None
@@ -97,12 +69,13 @@ class Run:
         self.changes: list[tuple[int, int]] = []
         """Rows, and how many drifts the learner had counted by then, at each report with more than before."""
         self.weighed = Watched()
-        self._ram, self._ram_cpu, self._peak = 0.0, 0.0, 0
+        self.ram, self.ram_cpu, self.peak = 0.0, 0.0, 0
         self._schema: Schema | None = None
         self._columns: Ints = np.zeros(0, dtype=np.int64)
         self._straight = True
 
-    def _choose(self, metrics: tuple[str, ...]) -> None:
+    def choose(self, metrics: tuple[str, ...]) -> None:
+        """Say which metrics are reported."""
         self.names = metrics
         self.whole = tuple(name for name in metrics if METRICS[name].looks_at == "counts")
         """Those with a value over all rows in every report."""
@@ -185,7 +158,7 @@ class Run:
             self.curve.append(self._report(size))
             self.changes = self._changes()
             self.weighed.report(self.rows // self.every, self.every, self.learner)
-            self._ram, self._ram_cpu, self._peak = self._resources(size)
+            self.ram, self.ram_cpu, self.peak = self._resources(size)
         for other in self.others:
             other.step(chunk if other.learner.sparse else other._dense(chunk))
         self.busy, self.in_hand = False, 0
@@ -284,7 +257,8 @@ class Run:
     # -- reports ------------------------------------------------------------------------------------------------------
 
     @property
-    def _column_names(self) -> list[str]:
+    def column_names(self) -> list[str]:
+        """What a report holds."""
         return ["rows", *self.whole, *(f"window_{n}" for n in self.recent), "seconds", "cpu_seconds", *WHOLE[1:]]
 
     def _report(self, size: int) -> list[float]:
@@ -301,15 +275,15 @@ class Run:
 
     def _resources(self, size: int) -> tuple[float, float, int]:
         """Give the RAM-hours, the CPU time up to which they are counted, and the largest state, up to now."""
-        ram = self._ram + size * (self.cpu_seconds - self._ram_cpu) / GIB_HOUR
-        return ram, self.cpu_seconds, max(self._peak, size)
+        ram = self.ram + size * (self.cpu_seconds - self.ram_cpu) / GIB_HOUR
+        return ram, self.cpu_seconds, max(self.peak, size)
 
     def result(self, stopped: str) -> Result:
         """Sum up, as if the stream ended here. The run itself can go on."""
         reports, size = list(self.curve), self.learner.state_bytes
         if self.rows % self.every:
             reports.append(self._report(size))
-        columns = np.array(reports, dtype=np.float64).reshape(-1, len(self._column_names)).T
+        columns = np.array(reports, dtype=np.float64).reshape(-1, len(self.column_names)).T
         recent = self.metrics.windowed(self.recent)
         cumulative = self.metrics.cumulative(name for name in self.names if not METRICS[name].windowed)
         classes = [] if self.labels is None else [plain(v) for v in self.labels.values]
@@ -318,7 +292,7 @@ class Run:
         confusion[: len(seen), : len(seen)] = seen
         support = np.zeros(len(classes))
         support[: len(seen)] = self.metrics.support
-        ram, _, peak = self._resources(size) if self.rows % self.every else (self._ram, 0.0, self._peak)
+        ram, _, peak = self._resources(size) if self.rows % self.every else (self.ram, 0.0, self.peak)
         pending = 0 if self.pending is None else len(self.pending) + self.pending.never
         return Result(
             learner=self.name,
@@ -327,7 +301,7 @@ class Run:
             rows=self.rows,
             final={name: cumulative[name] if name in cumulative else recent[name] for name in self.names},
             recent=recent,
-            curve={name: column(name, values) for name, values in zip(self._column_names, columns, strict=True)},
+            curve={name: column(name, values) for name, values in zip(self.column_names, columns, strict=True)},
             classes=classes,
             confusion=confusion,
             support=support.tolist(),
@@ -391,104 +365,10 @@ class Run:
             return []
         learned, members = np.array(found).T
         if self.labels_used < self.rows:
-            met, used = (self._column_names.index(name) for name in ("rows", "labels_used"))
+            met, used = (self.column_names.index(name) for name in ("rows", "labels_used"))
             curve = np.array([(0, 0), *((p[met], p[used]) for p in self.curve), (self.rows, self.labels_used)])
             learned = np.rint(np.interp(learned, curve[:, 1], curve[:, 0]))
         return [[int(row), int(t)] for row, t in zip(learned, members, strict=True)]
-
-    # -- checkpoints --------------------------------------------------------------------------------------------------
-
-    def _header(self) -> dict[str, Any]:
-        return {
-            "kind": KIND,
-            "learner": type(self.learner).__name__,
-            "params": {k: plain(v) for k, v in self.learner.get_params(deep=False).items()},
-            "stream": name_of(self.stream),
-            "stream_params": {k: v for k, v in stream_params(self.stream).items() if k != "limit"},
-            "every": self.every,
-            "window": self.window,
-            "metrics": list(self.names),
-            "delay": self.delay,
-            "compat": self.metrics.compat,
-            "baselines": [
-                [other.name, type(other.learner).__name__, {k: plain(v) for k, v in other.learner.get_params().items()}]
-                for other in self.others
-            ],
-        }
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write stream position, learner, metrics, pending rows and curve to one file."""
-        arrays = self._arrays() | prefixed("stream", self.stream.state())
-        for k, other in enumerate(self.others):
-            arrays |= prefixed(f"baseline{k}", other._arrays())
-        write_arrays(path, arrays, self._header())
-
-    def _arrays(self) -> State:
-        """Give all but the position in the stream."""
-        arrays = prefixed("learner", self.learner.state()) | prefixed("metrics", self.metrics.state())
-        if self.pending is not None:
-            arrays |= prefixed("pending", self.pending.state())
-        if self.labels is not None:
-            arrays["run.labels"] = self.labels.to_bytes()
-        arrays["run.counts"] = np.array([self.rows, self.labels_used, self._peak])
-        arrays["run.times"] = np.array([self.seconds, self.cpu_seconds, self._ram, self._ram_cpu])
-        arrays["run.changes"] = np.array([(0, self.drifts_before), *self.changes], dtype=np.int64)
-        arrays["run.curve"] = np.array(self.curve, dtype=np.float64).reshape(-1, len(self._column_names))
-        arrays["run.before"] = np.array([self.learned_before])
-        arrays["run.weighed"] = self.weighed.to_array()
-        return arrays
-
-    def load(self, path: str | os.PathLike[str]) -> None:
-        """Continue from what ``save`` wrote, with the same stream, learner and settings."""
-        arrays, header = read_arrays(path)
-        if header.get("kind") != KIND:
-            raise ValueError(f"checkpoint must be a file that prequential wrote, got {os.fspath(path)}")
-        if self._all_metrics:  # those that there were when it was made; packages may have brought more since
-            missing = [name for name in header.get("metrics", ()) if name not in METRICS]
-            if missing:
-                raise ValueError(f"checkpoint was made with the metrics {', '.join(missing)}, which are not known here")
-            for run in (self, *self.others):
-                run._choose(tuple(header.get("metrics", ())))
-        header = {"baselines": [], **header}  # earlier versions had none
-        for key, value in self._header().items():
-            if header.get(key) != value:
-                was, now = shown(header.get(key), 120), shown(value, 120)
-                raise ValueError(f"checkpoint was made with {key}={was}, it cannot continue with {now}")
-        changed: list[Any] = [self.stream, self.learner, *(other.learner for other in self.others)]
-        before = [each.state() for each in changed]
-        try:
-            self.stream.restore(under("stream", arrays))
-            self._take(arrays)
-            for k, other in enumerate(self.others):
-                other._take(under(f"baseline{k}", arrays))
-        except (KeyError, ValueError) as error:  # a file made by hand: learners and stream stay as they were
-            for each, state in zip(changed, before, strict=True):
-                each.restore(state)
-            raise ValueError(f"checkpoint {os.fspath(path)} cannot be continued: {error}") from None
-
-    def _take(self, arrays: State) -> None:
-        """Continue from what ``_arrays`` gave."""
-        self.learner.restore(under("learner", arrays))
-        self.metrics.restore(under("metrics", arrays))
-        kept = under("run", arrays)
-        least = {size: 1 for name, size in (("changes", "changed"), ("weighed", "weights")) if name in kept}
-        check(Kept, kept, columns=len(self._column_names), least=least)
-        self.labels = Labels.from_bytes(kept["labels"]) if "labels" in kept else None
-        classes = 0 if self.labels is None else len(self.labels)
-        if len(self.metrics.confusion) > classes:
-            raise ValueError("its labels are fewer than its classes")
-        if self.pending is not None:
-            features = self.stream.schema.n_features
-            self.pending.restore(under("pending", arrays), classes=classes, features=features)
-        self.rows, self.labels_used, self._peak = kept["counts"].tolist()
-        self.seconds, self.cpu_seconds, self._ram, self._ram_cpu = kept["times"].tolist()
-        self.curve = kept["curve"].tolist()
-        if "changes" in kept:  # earlier versions wrote none
-            (_, self.drifts_before), *rest = kept["changes"].tolist()
-            self.changes = [(rows, count) for rows, count in rest]
-        if "weighed" in kept:
-            self.learned_before = int(kept["before"][0])
-            self.weighed.restore(kept["weighed"])
 
 
 def _longer(known: Feature, given: Feature) -> Feature:

@@ -14,6 +14,7 @@ from thalweg.core.fields import Parametrised
 from thalweg.core.labels import Labels
 from thalweg.core.protocols import State
 from thalweg.core.schema import Schema
+from thalweg.core.tables import refusing
 from thalweg.frozen import freeze_jit
 from thalweg.frozen import frozen_jit as jit
 from thalweg.frozen import frozen_leaf_jit as leaf_jit
@@ -83,17 +84,12 @@ class Frozen(Answering, Parametrised):
         copy : bool
             False lets the tables be these very arrays; they are never written to.
         """
-        mine = f"state must be what {type(self).__name__}.state() gave"
-        try:
+        with refusing(state, f"state must be what {type(self).__name__}.state() gave"):
             if copy:
                 state = {name: table.copy() for name, table in state.items()}
             labels = Labels.from_bytes(state["labels"])
             schema = Schema.from_json(state["schema"].tobytes()) if "schema" in state else None
             self._adopt(state, labels, schema)
-        except KeyError as error:
-            raise ValueError(f"{mine}: it lacks {error}") from None
-        except (ValueError, TypeError, AttributeError) as error:
-            raise ValueError(f"{mine}: {error}") from None
         self._labels, self._schema = labels, schema
 
     @abstractmethod

@@ -11,6 +11,7 @@ from thalweg.core import params
 from thalweg.core.declared import check, declared
 from thalweg.core.fields import Parametrised
 from thalweg.core.protocols import State
+from thalweg.core.tables import refusing
 from thalweg.index.rules import Floats, Ints, Rules, bit_places
 from thalweg.index.scores_jit import Votes
 from thalweg.index.trees_jit import Boxes
@@ -228,14 +229,9 @@ class Index(Parametrised, ABC):
         copy : bool
             False hands the arrays over: they belong to the index from now on, and may change.
         """
-        mine = f"state must be what {type(self).__name__}.state() gave"
-        try:
+        with refusing(state, f"state must be what {type(self).__name__}.state() gave"):
             tables = {name: state[name] for bundle in self.BUNDLES for name in declared(bundle)}
             self._refuse_unsound(tables)
-        except KeyError as error:
-            raise ValueError(f"{mine}: it lacks {error}") from None
-        except ValueError as error:
-            raise ValueError(f"{mine}: {error}") from None
         before = self.tables()
         try:
             self._take({name: table.copy() if copy else table for name, table in tables.items()})

@@ -5,9 +5,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from thalweg.core.classifier import Classifier, Floats, Ints, OneRoutine
+from thalweg.core.classifier import Classifier, Floats, Ints
 from thalweg.core.protocols import State
 from thalweg.core.schema import Schema
+from thalweg.core.task import OneRoutine
 from thalweg.jit.random import seeded
 from thalweg.pool.extras import NO_EXTRAS, Extras
 from thalweg.pool.importances import WithImportances, split_gains

@@ -18,10 +18,10 @@ from thalweg.core import door
 from thalweg.core.fields import Parametrised, fixed, free
 from thalweg.core.in_use import InUse, changes, looks
 from thalweg.core.labels import Labels, sequence
-from thalweg.core.params import shown
 from thalweg.core.protocols import State
 from thalweg.core.readings import NONE, Readings
 from thalweg.core.schema import Feature, Schema
+from thalweg.core.tables import refusing
 from thalweg.prepare.columns import Columns, Kind, Plan, check_columns, choose, lay_out
 
 Floats = NDArray[np.float64]
@@ -293,20 +293,13 @@ class Transformer(Parametrised, Kept):
     @changes
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
         """Continue from what ``state`` of a transformer with the same parameters gave."""
-        mine = f"state must be what {type(self).__name__}.state() gave"
-        if not isinstance(state, Mapping) or not all(isinstance(table, np.ndarray) for table in state.values()):
-            raise TypeError(f"{mine}, a dict of arrays, got {shown(state)}")
-        tables = {name: np.array(table, order="C") for name, table in state.items()}
-        try:
+        with refusing(state, f"state must be what {type(self).__name__}.state() gave"):
+            tables = {name: np.array(table, order="C") for name, table in state.items()}
             labels = Labels.from_bytes(tables.pop("labels"))
             if tables:
                 self.adopt(tables, Schema.from_json(tables.pop("schema").tobytes()), len(labels))
             else:
                 self._plan = None
-        except KeyError as error:
-            raise ValueError(f"{mine}: it lacks {error}") from None
-        except (ValueError, TypeError) as error:
-            raise ValueError(f"{mine}: {error}") from None
         self._labels = labels
 
     def fresh(self) -> Self:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from thalweg.core import fields
 from thalweg.core.declared import check, table
 from thalweg.core.protocols import State
-from thalweg.core.tables import numbered
+from thalweg.core.tables import numbered, refusing
 from thalweg.learners.tensors.maps import TensorMap
 from thalweg.tensors import chordal_jit as jit
 from thalweg.tensors.bases import ROUTES_DOC, Bases, Decomposition, RankRule, Route, bases_from, same_form
@@ -227,15 +227,13 @@ class ChordalFeatures(RankRule, TensorMap):
         if not state:
             self._landmarks, self._width, self._starts = None, 2.0, []
             return
-        try:
+        with refusing(state, f"state must be what {type(self).__name__}.state() gave"):
             found = bases_from(state)
             check(Kernel, state)
             modes = range(len(found.shape) if self.route == "warm" and found.form == "dense" else 0)
             for j in modes:
                 side, k = self._how.start_size(found.shape, j)
                 check(Start, numbered(j, state), side=side, k=k)
-        except KeyError as error:
-            raise ValueError(f"state must be what {type(self).__name__}.state() gave: it lacks {error}") from None
         self._landmarks, self._width = found, float(state["width"][0])
         self._starts = [state[f"start_{j}"].copy() for j in modes]
 

@@ -5,11 +5,11 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from thalweg.core.classifier import OneRoutine
 from thalweg.core.declared import check, declared
 from thalweg.core.door import Rows
 from thalweg.core.protocols import State
 from thalweg.core.schema import Schema
+from thalweg.core.task import OneRoutine
 from thalweg.jit.compile import plain
 from thalweg.learners.windows import window_jit as jit
 from thalweg.learners.windows.knn_jit import play

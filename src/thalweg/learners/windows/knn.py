@@ -5,10 +5,11 @@ from typing import Any, NamedTuple, final
 
 import numpy as np
 
-from thalweg.core.classifier import Classifier, Floats, Ints, OneRoutine
+from thalweg.core.classifier import Classifier, Floats, Ints
 from thalweg.core.door import Rows, sparse_rows
 from thalweg.core.protocols import State
 from thalweg.core.schema import Schema
+from thalweg.core.task import OneRoutine
 from thalweg.learners.windows import window_jit as jit
 from thalweg.learners.windows.dense_window import LARGEST_SINGLE, DenseWindow
 from thalweg.learners.windows.neighbours import Neighbours
