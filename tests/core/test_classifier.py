@@ -4,8 +4,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from thalweg import Classifier, Feature, HoeffdingTree, MajorityClass, NaiveBayes, NoChange, Schema, registry
-from thalweg.core.fields import Parametrised
+from thalweg import Classifier, Feature, HoeffdingTree, MajorityClass, NaiveBayes, NoChange, Schema
 
 RNG = np.random.default_rng(5)
 X = RNG.normal(size=(300, 3))
@@ -176,17 +175,3 @@ def test_a_users_own_learner_needs_four_methods() -> None:
     coin = Coin()
     assert coin.test_then_train(X[:3], ["a", "b", "a"])[2].tolist() == [0.5, 0.5]
     assert coin.copy().predict_one(X[0]) == "a"
-
-
-def _depth(kind: type) -> int:
-    """How many classes lie between ``Parametrised`` and this one, both counted."""
-    return 1 + max((_depth(base) for base in kind.__bases__ if issubclass(base, Parametrised)), default=0)
-
-
-def test_learners_are_at_most_four_classes_deep() -> None:
-    assert _depth(Classifier) == 2
-    rooms = ("trees", "forests", "deep", "networks", "baselines")
-    kinds = {entry.cls for entry in registry.LEARNERS.own.values()}
-    mine = [kind for kind in kinds if kind.__module__.split(".")[2] in rooms]
-    assert len(mine) > 10
-    assert [kind.__name__ for kind in mine if _depth(kind) > 4] == []

@@ -206,3 +206,19 @@ def test_what_cannot_be_registered(words, more, sentence: str) -> None:
 def test_a_number_is_nothing_to_register() -> None:
     with pytest.raises(TypeError, match="thing must be a class, a function or a text like module:Class, got 3"):
         thalweg.register("learner", "x", 3)
+
+
+def _depth(kind: type) -> int:
+    """How many classes of the library lie one above the other, this one counted."""
+    above = [_depth(base) for base in kind.__bases__ if base.__module__.startswith("thalweg.")]
+    return 1 + max(above, default=0)
+
+
+def test_no_registered_or_public_class_is_more_than_four_deep() -> None:
+    tables = ("learner", "stream", "detector", "strategy", "projection", "transformer", "index")
+    listed = [entry.cls for name in tables for entry in registry.TABLES[name].own.values()]
+    kinds = {
+        kind for kind in (*listed, *(getattr(thalweg, name) for name in registry.public())) if inspect.isclass(kind)
+    }
+    assert len(kinds) > 120
+    assert sorted(f"{kind.__name__}: {_depth(kind)}" for kind in kinds if _depth(kind) > 4) == []

@@ -20,7 +20,7 @@ from thalweg import (
 )
 from thalweg.streams.generators.led import LED
 from thalweg.streams.generators.stagger import STAGGER
-from thalweg.streams.transforms import around
+from thalweg.streams.transforms import picking
 from thalweg.streams.transforms.features import FeatureDrift
 from thalweg.streams.transforms.incremental import IncrementalDrift
 from thalweg.streams.transforms.noise import DelayedLabels, LabelNoise, MissingValues
@@ -191,7 +191,7 @@ def test_a_thinned_stream_is_restored_anywhere_in_a_block(rows: int) -> None:
 
 
 def test_a_class_that_never_comes_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(around, "_PATIENCE", 5000)
+    monkeypatch.setattr(picking, "_PATIENCE", 5000)
     stream = PriorDrift(numbered(which=1), (1, 1, 1), (1, 1, 1), 100)
     with pytest.raises(ValueError, match=r"stream must have records of the wanted classes, got none among 5,120"):
         stream.take(100)

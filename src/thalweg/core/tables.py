@@ -12,22 +12,23 @@ from thalweg.core.params import shown
 from thalweg.core.protocols import State
 
 
-def prefixed(part: str, tables: Mapping[str, NDArray[Any]]) -> State:
-    """Name the tables of a part.
+def prefixed(part: str, tables: Mapping[str, NDArray[Any]], mark: str = ".") -> State:
+    """Name the tables of a part. mark: what stands between; streams inside streams have "/".
 
     >>> prefixed("tree", {"nodes": np.zeros(1)})
     {'tree.nodes': array([0.])}
     """
-    return {f"{part}.{name}": table for name, table in tables.items()}
+    return {f"{part}{mark}{name}": table for name, table in tables.items()}
 
 
-def under(part: str, tables: Mapping[str, NDArray[Any]]) -> State:
+def under(part: str, tables: Mapping[str, NDArray[Any]], mark: str = ".") -> State:
     """Give the tables of a part under their own names.
 
     >>> under("tree", {"tree.nodes": np.zeros(1), "marks": np.zeros(2)})
     {'nodes': array([0.])}
     """
-    return {n.removeprefix(f"{part}."): t for n, t in tables.items() if n.startswith(f"{part}.")}
+    start = f"{part}{mark}"
+    return {n.removeprefix(start): t for n, t in tables.items() if n.startswith(start)}
 
 
 def numbered(k: int, tables: Mapping[str, NDArray[Any]]) -> State:

@@ -13,6 +13,7 @@ from thalweg.core.fields import fixed
 from thalweg.core.params import shown
 from thalweg.core.protocols import State, Stream
 from thalweg.core.schema import Schema, Value
+from thalweg.core.tables import prefixed, under
 from thalweg.streams.draw_jit import Seeds
 from thalweg.streams.files.array_header import DAMAGE, array_header
 from thalweg.streams.source import Source, csr
@@ -46,17 +47,6 @@ def changes(stream: Stream) -> dict[int, float]:
     return dict(zip(stream.drifts, widths, strict=True))
 
 
-def prefixed(prefix: str, tables: State) -> State:
-    """Give the tables of a stream inside another the names they have in the state of the outer one."""
-    return {f"{prefix}/{name}": table for name, table in tables.items()}
-
-
-def part(prefix: str, tables: State) -> State:
-    """Give the tables of a stream inside another their own names again."""
-    start = f"{prefix}/"
-    return {name.removeprefix(start): table for name, table in tables.items() if name.startswith(start)}
-
-
 def restore_all(streams: Sequence[Stream], states: Sequence[State]) -> None:
     """Restore all streams, or, where one of them refuses, none."""
     before = [stream.state() for stream in streams]
@@ -80,7 +70,7 @@ def take(stream: Stream, n: int) -> tuple[Chunk, bool]:
             break
         parts.append(chunk)
         n -= len(chunk)
-    return Chunk.join(parts) if parts else _nothing(stream), ended
+    return Chunk.join(parts) if parts else nothing(stream), ended
 
 
 class Confluence:
@@ -91,7 +81,7 @@ class Confluence:
 
     def __init__(self, streams: Sequence[Stream], names: Sequence[str]) -> None:
         self._streams, self._names = tuple(streams), tuple(names)
-        self._nothing = [_nothing(stream) for stream in streams]
+        self._nothing = [nothing(stream) for stream in streams]
         self.clear()
 
     def clear(self) -> None:
@@ -229,12 +219,12 @@ class Alternating(Source):
     def _tables(self) -> State:
         tables: State = {"random": self._random, "ended": self._ended, "waiting": self._all.to_bytes()}
         for name, stream in zip(self._names, self._streams, strict=True):
-            tables |= prefixed(name, stream.state())
+            tables |= prefixed(name, stream.state(), "/")
         return tables
 
     def _adopt(self, tables: State, given: int) -> None:
         waiting = self._all.from_bytes(tables["waiting"])
-        restore_all(self._streams, [part(name, tables) for name in self._names])
+        restore_all(self._streams, [under(name, tables, "/") for name in self._names])
         self._all.wait(waiting)
         self._random, self._ended = tables["random"], tables["ended"]
 
@@ -248,7 +238,8 @@ def _read_array(file: IO[bytes]) -> NDArray[Any]:
     return np.frombuffer(file.read(size), dtype).reshape(shape, order="F" if columns_first else "C")
 
 
-def _nothing(stream: Stream) -> Chunk:
+def nothing(stream: Stream) -> Chunk:
+    """Give no record of a stream."""
     return Chunk(_like(stream, np.empty((0, stream.schema.n_features))), np.empty(0, dtype=np.int64))
 
 

@@ -2,9 +2,9 @@
 
 import glob
 import os
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, final
 
@@ -21,16 +21,19 @@ SCHEMA_KEY = b"thalweg"
 """Where a file that this library wrote keeps the schema of the stream."""
 
 
-class _ArrowFiles(NamedColumns, BlockStream):
-    """Reads record batches of files one after another."""
+_PATH: Any = again(
+    doc="A file, a folder of them, or a pattern such as ``day-*.parquet``, in the order of their names.", kw_only=False
+)
+
+
+class _RecordBatches(NamedColumns, ABC):
+    """Reads record batches of files one after another, for a ``BlockStream``."""
 
     _kind: str = fixed("Parquet")
     _ends: tuple[str, ...] = fixed(())
-
-    path: str | os.PathLike[str] = again(
-        doc="A file, a folder of them, or a pattern such as ``day-*.parquet``, in the order of their names.",
-        kw_only=False,
-    )
+    path: str | os.PathLike[str] = fixed("")
+    _name: str = fixed("")
+    _limit: int | None = fixed(None)
 
     def _located(self) -> str:
         self._paths = [check_path(file) for file in _expand(self.path, self._ends)]
@@ -144,11 +147,8 @@ class _ArrowFiles(NamedColumns, BlockStream):
 
     def _chunk(self, table: Any, first: int) -> tuple[Chunk, list[Bad]]:
         """Turn a table into a chunk, record by record where one is bad."""
-        try:
+        with suppress(ValueError, TypeError):
             return self._columns.chunk(table, first), []
-        except (ValueError, TypeError):
-            if self.on_bad_row == "raise" and table.num_rows == 1:
-                raise
         parts: list[Chunk] = []
         bad: list[Bad] = []
         for i in range(table.num_rows):
@@ -159,11 +159,11 @@ class _ArrowFiles(NamedColumns, BlockStream):
                 text = str(one.to_pylist()[0])
                 reason = f"record {first + i + 1} of {self._name}: {error}"
                 bad.append(Bad(len(parts), first + i + 1, text, reason))
-        return Chunk.join(parts) if parts else self._empty(), bad
+        return Chunk.join(parts or [self._columns.chunk(table.slice(0, 0), first)]), bad
 
 
 @final
-class ParquetStream(_ArrowFiles):
+class ParquetStream(_RecordBatches, BlockStream):
     """The records of Parquet files, in order, one row group in memory at a time.
 
     Text and dictionary columns are nominal.
@@ -178,6 +178,8 @@ class ParquetStream(_ArrowFiles):
     >>> chunk.X.tolist(), chunk.y.tolist()
     ([[0.0, 21.0], [1.0, nan]], [True, False])
     """
+
+    path: str | os.PathLike[str] = _PATH
 
     _kind, _ends = "Parquet", (".parquet", ".pq")
 
@@ -199,7 +201,7 @@ class ParquetStream(_ArrowFiles):
 
 
 @final
-class ArrowStream(_ArrowFiles):
+class ArrowStream(_RecordBatches, BlockStream):
     """The records of Arrow IPC files (.arrow, .feather, .ipc), in order, one batch in memory at a time.
 
     Examples
@@ -212,6 +214,8 @@ class ArrowStream(_ArrowFiles):
     >>> ArrowStream(path, target="play").take(2).y.tolist()
     [True, False]
     """
+
+    path: str | os.PathLike[str] = _PATH
 
     _kind, _ends = "Arrow", (".arrow", ".feather", ".ipc")
 

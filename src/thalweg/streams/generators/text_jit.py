@@ -10,15 +10,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from thalweg.jit.bits import place
 from thalweg.jit.compile import called, compiled, inlined
 from thalweg.streams.draw_jit import Floats, Ints, Seeds, normal, uniform, uniforms
 
-_NONE, _ONE, _S58 = np.uint64(0), np.uint64(1), np.uint64(58)
-_SEQUENCE = np.uint64(0x03F79D71B4CB0A89)  # all runs of six bits are different (de Bruijn)
-_PLACES = np.zeros(64, dtype=np.int64)
-for _i in range(64):
-    _PLACES[((0x03F79D71B4CB0A89 << _i) & 0xFFFFFFFFFFFFFFFF) >> 58] = _i
-
+_NONE, _ONE = np.uint64(0), np.uint64(1)
 _LONGEST = 256  # a normal draw from 53 bits lies within 13 of 0, so a message has at most 210 words
 
 
@@ -125,12 +121,6 @@ def _note(words: Ints, length: int, shift: int, features: int, noted: Seeds, gro
 
 
 @inlined
-def _place(bit: np.uint64) -> int:
-    """Say which bit it is that is set."""
-    return int(_PLACES[np.int64((bit * _SEQUENCE) >> _S58)])
-
-
-@inlined
 def _collect(noted: Seeds, groups: Seeds, columns: Ints, end: int) -> int:
     """Append the features that were noted, in order, and forget them; give where the list ends now."""
     for k in range(len(groups)):
@@ -138,13 +128,13 @@ def _collect(noted: Seeds, groups: Seeds, columns: Ints, end: int) -> int:
         groups[k] = _NONE
         while cells != _NONE:
             bit = cells & (~cells + _ONE)
-            i = 64 * k + _place(bit)
+            i = 64 * k + place(bit)
             cells ^= bit
             here = noted[i]
             noted[i] = _NONE
             while here != _NONE:
                 bit = here & (~here + _ONE)
-                columns[end] = 64 * i + _place(bit)
+                columns[end] = 64 * i + place(bit)
                 end += 1
                 here ^= bit
     return end

@@ -8,16 +8,20 @@ from numpy.typing import NDArray
 
 from thalweg.core import fields
 from thalweg.core.params import number, shown
-from thalweg.core.protocols import State
+from thalweg.core.protocols import State, Stream
 from thalweg.core.schema import Value
-from thalweg.streams.nested import known_classes
 from thalweg.streams.source import SEED
-from thalweg.streams.transforms.around import Thinned
+from thalweg.streams.transforms.around import Around
 from thalweg.streams.transforms.changes_jit import draw, keep
+from thalweg.streams.transforms.picking import Picking
+
+WITH_CLASSES: Any = fields.again(
+    doc="The stream to change, with known classes; it is read from its current position.", kw_only=False
+)
 
 
 @final
-class PriorDrift(Thinned):
+class PriorDrift(Around):
     """The shares of the classes change; what a record of a class looks like does not.
 
     The class of each record is drawn from the wanted shares, then the stream is read up to its next record of that
@@ -31,6 +35,7 @@ class PriorDrift(Thinned):
     (True, True)
     """
 
+    stream: Stream = WITH_CLASSES
     before: Sequence[float] = fields.free(
         doc="The wanted share of each class, in the order of the schema; they need not add up to 1.", kw_only=False
     )
@@ -42,8 +47,8 @@ class PriorDrift(Thinned):
     seed: int = SEED
 
     def _prepare(self) -> None:
-        classes = known_classes(self.stream)
-        before, after = _shares("before", self.before, classes), _shares("after", self.after, classes)
+        self._picking = Picking(self.stream)
+        before, after = (_shares(n, getattr(self, n), self._picking.classes) for n in ("before", "after"))
         self._before, self._after = before / before.sum(), after / after.sum()
         super()._prepare()
 
@@ -67,7 +72,7 @@ class PriorDrift(Thinned):
 
 
 @final
-class Imbalance(Thinned):
+class Imbalance(Around):
     """Of each class only a share of the records, chosen at random; the rest are dropped.
 
     Examples
@@ -78,13 +83,15 @@ class Imbalance(Thinned):
     True
     """
 
+    stream: Stream = WITH_CLASSES
     keep: Sequence[float] = fields.free(
         doc="The share of the records of each class that are kept, in the order of the schema.", kw_only=False
     )
     seed: int = SEED
 
     def _prepare(self) -> None:
-        self._shares = _shares("keep", self.keep, known_classes(self.stream))
+        self._picking = Picking(self.stream)
+        self._shares = _shares("keep", self.keep, self._picking.classes)
         if self._shares.max() > 1.0:
             raise ValueError(f"keep must lie in [0, 1], got {shown(self.keep)}")
         super()._prepare()
