@@ -1,120 +1,180 @@
-"""A Chromium that is driven: real clicks, the clipboard, screens of any width, light and dark.
+"""A Chromium that a test drives: pages, real clicks and keys, screens of any width, pictures, and what went wrong.
 
-It speaks the DevTools protocol over two pipes, so nothing but Chromium is needed.
+It speaks the DevTools protocol over two pipes, so nothing but Chromium is needed. It finds no host but this machine.
 """
 
 import base64
 import json
 import os
+import select
 import subprocess
 import sys
+import tempfile
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
+from urllib.parse import urlsplit
 
 from browser import CHROMIUM
 
-_QUIET = (
-    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync",
-    "--disable-background-networking", "--disable-component-update", "--hide-scrollbars", "--remote-debugging-pipe",
-    "--host-resolver-rules=MAP * ~NOTFOUND", "--allow-file-access-from-files",
+_FLAGS = (
+    "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync",
+    "--disable-background-networking", "--disable-component-update", "--disable-default-apps", "--hide-scrollbars",
+    "--disable-extensions", "--mute-audio", "--disable-dev-shm-usage", "--remote-debugging-pipe",
+    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost", "--allow-file-access-from-files",
 )  # fmt: skip
-
 _AT_3_AND_4 = """import fcntl, os, sys
 one, other = (fcntl.fcntl(int(text), fcntl.F_DUPFD, 10) for text in sys.argv[1:3])
 os.dup2(one, 3), os.dup2(other, 4)
 os.execv(sys.argv[3], sys.argv[3:])"""  # Chromium reads from 3 and writes to 4
+_PATIENCE = 240.0
+
+
+class _Pipes:
+    """What is said to a browser, and what it says."""
+
+    def __init__(self, out: int, back: int) -> None:
+        self._out, self._back = out, back
+        self._got, self._count = bytearray(), 0
+        self.tabs: dict[str, Tab] = {}
+
+    def call(self, method: str, params: dict[str, Any], session: str = "") -> dict[str, Any]:
+        """Call a method of the protocol, and give its result; events go to their tabs meanwhile."""
+        self._count += 1
+        message = {"id": self._count, "method": method, "params": params} | ({"sessionId": session} if session else {})
+        data = json.dumps(message).encode() + b"\0"
+        while data:
+            data = data[os.write(self._out, data) :]
+        while True:
+            said = self._next()
+            if said.get("id") == self._count:
+                assert "error" not in said, f"{method}: {said['error']}"
+                result: dict[str, Any] = said["result"]
+                return result
+            if said.get("sessionId") in self.tabs:
+                self.tabs[said["sessionId"]].note(said["method"], said.get("params", {}))
+
+    def _next(self) -> dict[str, Any]:
+        while (end := self._got.find(b"\0")) < 0:
+            assert select.select([self._back], [], [], _PATIENCE)[0], "the browser does not answer"
+            more = os.read(self._back, 1 << 20)
+            assert more, "the browser has ended"
+            self._got += more
+        said: dict[str, Any] = json.loads(self._got[:end])
+        del self._got[: end + 1]
+        return said
 
 
 class Tab:
-    """One page in a browser of its own. Use it in a ``with`` block."""
+    """A page in a browser. errors: what its console complained about. hosts: whom it asked for something."""
 
-    def __init__(self, profile: Path) -> None:
-        assert CHROMIUM is not None
-        there, out = os.pipe()
-        back, here = os.pipe()
-        command = [CHROMIUM, *_QUIET, f"--user-data-dir={profile}"]
-        self._process = subprocess.Popen(
-            [sys.executable, "-c", _AT_3_AND_4, str(there), str(here), *command],
-            pass_fds=(there, here), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-        )  # fmt: skip
-        os.close(there)
-        os.close(here)
-        self._out, self._back, self._n, self._session = os.fdopen(out, "wb"), os.fdopen(back, "rb"), 0, ""
-        self.complaints: list[str] = []
-        target = self.call("Target.createTarget", url="about:blank")["targetId"]
-        self._session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
-        for domain in ("Page", "Runtime"):
+    def __init__(self, pipes: _Pipes, session: str) -> None:
+        self._pipes, self._session = pipes, session
+        self.errors: list[str] = []
+        self.hosts: set[str] = set()
+        self.urls: list[str] = []
+        for domain in ("Page", "Runtime", "Network", "Log"):
             self.call(f"{domain}.enable")
 
     def call(self, method: str, **params: Any) -> dict[str, Any]:
-        """Send a command; give its result. What the console says meanwhile is kept in ``complaints``."""
-        self._n += 1
-        message = {"id": self._n, "method": method, "params": params}
-        if self._session:
-            message["sessionId"] = self._session
-        self._out.write(json.dumps(message).encode() + b"\0")
-        self._out.flush()
-        while True:
-            answer = json.loads(self._line())
-            if answer.get("id") == self._n:
-                assert "error" not in answer, answer["error"]
-                result: dict[str, Any] = answer["result"]
-                return result
-            if answer.get("method") in ("Runtime.exceptionThrown", "Runtime.consoleAPICalled"):
-                self.complaints.append(json.dumps(answer["params"]))
+        """Call a method of the protocol, and give its result."""
+        return self._pipes.call(method, params, self._session)
 
-    def _line(self) -> bytes:
-        found = bytearray()
-        while (byte := self._back.read(1)) != b"\0":
-            assert byte, "the browser has ended"
-            found += byte
-        return bytes(found)
+    def note(self, method: str, params: dict[str, Any]) -> None:
+        """Keep what an event tells."""
+        if method == "Network.requestWillBeSent":
+            url = params["request"]["url"]
+            self.urls.append(url)
+            if not url.startswith(("data:", "blob:")):
+                self.hosts.add(urlsplit(url).netloc)
+        elif method == "Runtime.exceptionThrown":
+            details = params["exceptionDetails"]
+            self.errors.append(details.get("exception", {}).get("description") or details["text"])
+        elif method == "Runtime.consoleAPICalled" and params["type"] in ("error", "warning", "assert"):
+            self.errors.append(" ".join(str(a.get("value", a.get("description"))) for a in params["args"]))
+        elif method == "Log.entryAdded" and params["entry"]["level"] in ("error", "warning"):
+            self.errors.append(f"{params['entry']['text']} {params['entry'].get('url', '')}")
 
-    def screen(self, width: int, height: int = 900, *, dark: bool = False) -> None:
-        """Make the screen so wide, in light or dark colours."""
+    def open(self, url: str) -> None:
+        """Load a page, and wait until it is complete."""
+        self.call("Page.navigate", url=url)
+        self.wait("document.readyState === 'complete'")
+
+    def run(self, expression: str) -> Any:
+        """Evaluate JavaScript as if a person had asked for it, and give what it gives."""
+        told = self.call(
+            "Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True, userGesture=True
+        )
+        assert "exceptionDetails" not in told, f"{expression}: {told['exceptionDetails']}"
+        return told["result"].get("value")
+
+    def wait(self, expression: str, seconds: float = 120.0) -> Any:
+        """Wait until JavaScript gives something that is true; give it."""
+        until = time.monotonic() + seconds
+        while not (found := self.run(expression)):
+            assert time.monotonic() < until, f"{expression} did not become true; errors: {self.errors}"
+            time.sleep(0.05)
+        return found
+
+    def text(self, selector: str) -> Any:
+        """Give the text of an element."""
+        return self.run(f"document.querySelector({json.dumps(selector)})?.innerText ?? null")
+
+    def press(self, key: str) -> None:
+        """Press a key."""
+        code = ord(key.upper()) if len(key) == 1 else {"Tab": 9, "Enter": 13, "Escape": 27}[key]
+        more = {"text": key} if len(key) == 1 else ({"text": "\r"} if key == "Enter" else {})
+        self.call("Input.dispatchKeyEvent", type="keyDown", key=key, windowsVirtualKeyCode=code, **more)
+        self.call("Input.dispatchKeyEvent", type="keyUp", key=key, windowsVirtualKeyCode=code)
+
+    def size(self, width: int, height: int = 900, *, dark: bool = False, scale: float = 1) -> None:
+        """Let the screen have a width, and a scheme of colours."""
+        phone = width < 600
         self.call(
-            "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=width < 600
+            "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=scale, mobile=phone
         )
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self.call("Emulation.setEmulatedMedia", features=[scheme])
 
-    def open(self, address: str) -> None:
-        """Load a page and wait until it is complete."""
-        self.call("Page.navigate", url=address)
-        self.until("document.readyState === 'complete'")
+    def picture(self, path: str | os.PathLike[str], *, full: bool = True) -> None:
+        """Write the whole page, or what the screen shows of it, as PNG."""
+        found = self.call("Page.captureScreenshot", format="png", captureBeyondViewport=full)
+        Path(path).write_bytes(base64.b64decode(found["data"]))
 
-    def run(self, script: str) -> Any:
-        """Evaluate an expression on the page; give its value."""
-        told = self.call("Runtime.evaluate", expression=script, returnByValue=True, awaitPromise=True, userGesture=True)
-        assert "exceptionDetails" not in told, told
-        return told["result"].get("value")
 
-    def until(self, script: str, seconds: float = 20.0) -> Any:
-        """Wait until an expression is true; give its value."""
-        end = time.monotonic() + seconds
-        while not (value := self.run(script)):
-            assert time.monotonic() < end, f"not in {seconds} s: {script}"
-            time.sleep(0.05)
-        return value
+@contextmanager
+def open_browser() -> Iterator[Callable[[], Tab]]:
+    """A browser with a profile of its own; gives a function that opens tabs, each with a storage of its own."""
+    assert CHROMIUM is not None
+    there, out = os.pipe()
+    back, here = os.pipe()
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
+        process = subprocess.Popen(
+            [sys.executable, "-c", _AT_3_AND_4, str(there), str(here), CHROMIUM, *_FLAGS, f"--user-data-dir={profile}"],
+            pass_fds=(there, here), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        )  # fmt: skip
+        os.close(there)
+        os.close(here)
+        pipes = _Pipes(out, back)
 
-    def picture(self, path: Path, *, whole: bool = True) -> None:
-        """Write what the screen shows, or the whole page, as PNG."""
-        got = self.call("Page.captureScreenshot", format="png", captureBeyondViewport=whole, **self._clip(whole))
-        path.write_bytes(base64.b64decode(got["data"]))
+        def tab() -> Tab:
+            context = pipes.call("Target.createBrowserContext", {})["browserContextId"]
+            page = {"url": "about:blank", "browserContextId": context}
+            target = pipes.call("Target.createTarget", page)["targetId"]
+            session = pipes.call("Target.attachToTarget", {"targetId": target, "flatten": True})["sessionId"]
+            opened = pipes.tabs[session] = Tab(pipes, session)
+            return opened
 
-    def _clip(self, whole: bool) -> dict[str, Any]:
-        if not whole:
-            return {}
-        size = self.call("Page.getLayoutMetrics")["cssContentSize"]
-        return {"clip": {"x": 0, "y": 0, "width": size["width"], "height": size["height"], "scale": 1}}
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: type | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        self._process.terminate()
-        self._process.wait(20)
-        self._out.close()
-        self._back.close()
+        try:
+            yield tab
+        finally:
+            process.terminate()
+            try:
+                process.wait(20)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+            os.close(out)
+            os.close(back)

@@ -5,10 +5,10 @@ import re
 import time
 
 import pytest
-from driven import open_browser
 from running import running, start
 
 from browser import CHROMIUM
+from devtools import open_browser
 from thalweg import Agrawal, load_dataset
 from thalweg.serve import Client
 from thalweg.serve.pages import static_files

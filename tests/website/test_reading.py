@@ -9,7 +9,7 @@ import pytest
 
 import notebooks
 from browser import CHROMIUM
-from devtools import Tab
+from devtools import Tab, open_browser
 from outputs import ROOT, plain
 from test_docs import PAGES
 
@@ -59,11 +59,11 @@ def test_the_pictures_of_examples_are_all_in_use() -> None:
 
 
 @pytest.fixture(scope="module")
-def tab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tab]:
+def tab() -> Iterator[Tab]:
     if CHROMIUM is None:
         pytest.skip("needs Chromium")
-    with Tab(tmp_path_factory.mktemp("profile")) as opened:
-        yield opened
+    with open_browser() as tabs:
+        yield tabs()
 
 
 NEW = ("index.html", "start.html", "which-learner.html", "gallery.html", "serving.html", "measurements/serving.html",
@@ -74,7 +74,7 @@ NEW = ("index.html", "start.html", "which-learner.html", "gallery.html", "servin
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 def test_no_page_scrolls_sideways(site: Path, tab: Tab, dark: bool) -> None:
     for width in (390, 1280):
-        tab.screen(width, dark=dark)
+        tab.size(width, dark=dark)
         for page in NEW:
             tab.open(f"file://{site}/{page}")
             assert tab.run("document.documentElement.scrollWidth") <= width, (page, width)
@@ -83,16 +83,16 @@ def test_no_page_scrolls_sideways(site: Path, tab: Tab, dark: bool) -> None:
 
 def test_what_is_copied_is_what_is_typed(site: Path, tab: Tab) -> None:
     """The button copies commands without the prompt and without what they print."""
-    tab.screen(1280)
+    tab.size(1280)
     tab.call("Browser.grantPermissions", permissions=["clipboardReadWrite", "clipboardSanitizedWrite"])
     copied = {}
     for page in ("start.html", "rare-classes.html", "gallery.html"):
         tab.open(f"file://{site}/{page}")
-        tab.until("document.querySelectorAll('.md-clipboard, [data-clipboard-target]').length > 0")
+        tab.wait("document.querySelectorAll('.md-clipboard, [data-clipboard-target]').length > 0")
         tab.run("""window.copied = null;
             document.addEventListener("copy", (e) => { window.copied = document.activeElement.value }, true)""")
         tab.run("document.querySelector('.highlight [data-clipboard-target]').click()")
-        copied[page] = tab.until("window.copied")
+        copied[page] = tab.wait("window.copied")
     assert copied["start.html"].splitlines() == [
         "python3 -m venv .venv", ". .venv/bin/activate", "pip install '../thalweg[plots,frames]'",
     ]  # fmt: skip
@@ -114,10 +114,10 @@ def test_what_is_copied_is_what_is_typed(site: Path, tab: Tab) -> None:
     ids=lambda words: words if isinstance(words, str) else "",
 )
 def test_the_search_leads_to_the_right_page(site: Path, tab: Tab, words: str, pages: list[str]) -> None:
-    tab.screen(1280)
+    tab.size(1280)
     tab.open("about:blank")
     tab.open(f"file://{site}/index.html?q={words.replace(' ', '+')}")
-    tab.until("document.querySelectorAll('.md-search-result__item').length > 0")
+    tab.wait("document.querySelectorAll('.md-search-result__item').length > 0")
     links = "[...document.querySelectorAll('.md-search-result__item')].map(i => i.querySelector('a').href)"
     found = json.loads(tab.run(f"JSON.stringify({links})"))
     first = [Path(address.split("#")[0].split("?")[0]).name for address in found[:3]]
