@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from thalweg.core.declared import table
 from thalweg.index.scores_jit import add_rule, push
 from thalweg.index.trees_jit import Bits, Boxes, bit_at
+from thalweg.jit.bits import lowest
 from thalweg.jit.compile import called, compiled, hot, inlined
 from thalweg.pool.leaf_jit import Floats, Ints
 
@@ -22,12 +23,7 @@ RULES = 64 * WORDS
 GUIDE = 512
 ROW, CUT, CUTS, COLUMNS = 0, 1, 2, 3
 
-_ONE, _TOP = np.uint64(1), np.uint64(58)
-_SEQUENCE = np.uint64(0x03F79D71B4CB0A89)  # all runs of six bits are different (de Bruijn)
-_PLACES = np.zeros(64, dtype=np.int64)
-with np.errstate(over="ignore"):
-    for _k in range(64):
-        _PLACES[int((_SEQUENCE << np.uint64(_k)) >> _TOP)] = _k
+_ONE = np.uint64(1)
 
 
 class Bitmap(NamedTuple):
@@ -49,12 +45,6 @@ class Bitmap(NamedTuple):
     """blocks × WORDS: rules that are not deleted."""
     values: Ints
     """d: as in trees_jit.py."""
-
-
-@inlined
-def lowest(word: np.uint64) -> int:
-    """The place of the lowest bit of a word that is not 0."""
-    return int(_PLACES[np.int64(((word & (~word + _ONE)) * _SEQUENCE) >> _TOP)])
 
 
 # -- building ---------------------------------------------------------------------------------------------------------

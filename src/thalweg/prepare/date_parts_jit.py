@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from thalweg.core.declared import table
 from thalweg.jit.compile import hot, inlined
+from thalweg.prepare.rows_jit import carry_over
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -71,8 +72,7 @@ def take_apart(
     """Write the parts of each chosen moment to where its column was; then remember it, if it is learned."""
     for i in range(len(X)):
         x, z = X[i], out[i]
-        for f in range(len(x)):
-            z[places[f]] = x[f]
+        carry_over(x, z, places)
         for k in range(len(columns)):
             t, at = x[columns[k]], places[columns[k]]
             lacks = math.isnan(t)

@@ -1,7 +1,6 @@
 """Transformers of scikit-learn and river in a pipeline: slow, and not to be saved."""
 
 import copy
-import pickle
 import warnings
 from abc import abstractmethod
 from typing import Any, ClassVar, final
@@ -11,6 +10,7 @@ from msgspec import structs
 
 from thalweg.core.dicts import Dicts
 from thalweg.core.fields import free, whole
+from thalweg.core.foreign import pickled_bytes
 from thalweg.core.in_use import looks
 from thalweg.core.params import shown
 from thalweg.core.protocols import State
@@ -55,12 +55,7 @@ class Foreign(Transformer):
     @property
     def state_bytes(self) -> int:
         """Bytes of it as it would be pickled; 0 where that cannot be told."""
-        if self._plan is None:
-            return 0
-        try:
-            return len(pickle.dumps(self._model, protocol=5))
-        except Exception:  # someone else's class
-            return 0
+        return 0 if self._plan is None else pickled_bytes(self._model)
 
     def _planned(self, schema: Schema) -> Plan:
         columns = choose(type(self.model).__name__, self.columns, schema, self.kind)

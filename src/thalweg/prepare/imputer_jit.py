@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from thalweg.core.declared import span, table
 from thalweg.jit.compile import hot, inlined
+from thalweg.prepare.rows_jit import carry_over
 from thalweg.prepare.scaling_jit import FAR, HEAVY, near
 
 Floats = NDArray[np.float64]
@@ -60,8 +61,7 @@ def impute(
     """
     for i in range(len(X)):
         x, z = X[i], out[i]
-        for f in range(len(x)):
-            z[places[f]] = x[f]
+        carry_over(x, z, places)
         for k in range(len(columns)):
             f = columns[k]
             lacks = math.isnan(x[f])

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from thalweg.core.declared import EXACT, table
 from thalweg.jit.compile import hot, inlined
+from thalweg.prepare.rows_jit import carry_over
 from thalweg.prepare.scaling_jit import FAR, near
 
 Floats = NDArray[np.float64]
@@ -76,8 +77,7 @@ def look_back(
     size = past.ring.shape[2]
     for i in range(len(X)):
         x, z = X[i], out[i]
-        for f in range(len(x)):
-            z[places[f]] = x[f]
+        carry_over(x, z, places)
         key = x[key_column] if key_column >= 0 else 0.0
         keyed = not math.isnan(key)
         key = max(-1e18, min(1e18, math.floor(key))) if keyed else 0.0

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from thalweg.core.declared import table
 from thalweg.jit.compile import hot
+from thalweg.prepare.rows_jit import carry_over
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -26,8 +27,7 @@ def encode(known: Ints, columns: Ints, places: Ints, X: Floats, learned: Bools, 
     slots = known.shape[1]
     for i in range(len(X)):
         x, z = X[i], out[i]
-        for f in range(len(x)):
-            z[places[f]] = x[f]
+        carry_over(x, z, places)
         for k in range(len(columns)):
             first, v = places[columns[k]], x[columns[k]]
             for j in range(first, first + slots + 1):

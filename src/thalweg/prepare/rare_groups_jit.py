@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from thalweg.core.declared import table
 from thalweg.jit.compile import hot
+from thalweg.prepare.rows_jit import keep
 from thalweg.prepare.scaling_jit import HEAVY
 
 Floats = NDArray[np.float64]
@@ -29,8 +30,7 @@ def group(
     """Write 0 for a value that was rare before the row, and 1 more than its code for another; then count it."""
     for i in range(len(X)):
         x, z = X[i], out[i]
-        for f in range(len(x)):
-            z[f] = x[f]
+        keep(x, z)
         for k in range(len(columns)):
             v = x[columns[k]]
             if math.isnan(v):

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from thalweg.core.declared import EXACT, table
 from thalweg.jit.compile import called, compiled
+from thalweg.prepare.rows_jit import keep
 from thalweg.prepare.scaling_jit import FAR, near
 
 Floats = NDArray[np.float64]
@@ -97,8 +98,7 @@ def scale(sketch: Sketch, columns: Ints, X: Floats, learned: Bools, out: Floats)
     sketch = Sketch(*sketch)
     for i in range(len(X)):
         x, z = X[i], out[i]
-        for f in range(len(x)):
-            z[f] = x[f]
+        keep(x, z)
         for k in range(len(columns)):
             f = columns[k]
             if math.isnan(x[f]):

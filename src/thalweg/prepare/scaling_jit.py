@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from thalweg.core.declared import span, table
 from thalweg.jit.compile import hot, inlined
 from thalweg.jit.welford import welford
+from thalweg.prepare.rows_jit import keep
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -87,8 +88,7 @@ def scale(
     """Scale row after row by the mean and the spread before it; a missing value stays missing."""
     for i in range(len(X)):
         x, z = X[i], out[i]
-        for f in range(len(x)):
-            z[f] = x[f]
+        keep(x, z)
         for k in range(len(columns)):
             f = columns[k]
             if not math.isnan(x[f]):
@@ -127,8 +127,7 @@ def stretch(range_: Floats, columns: Ints, clip: bool, X: Floats, learned: Bools
     """Map the range that each column had before the row to 0 … 1."""
     for i in range(len(X)):
         x, z = X[i], out[i]
-        for f in range(len(x)):
-            z[f] = x[f]
+        keep(x, z)
         for k in range(len(columns)):
             f = columns[k]
             if math.isnan(x[f]):

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from thalweg.core.declared import table
 from thalweg.jit.compile import hot
+from thalweg.prepare.rows_jit import carry_over
 from thalweg.prepare.scaling_jit import HEAVY
 
 Floats = NDArray[np.float64]
@@ -36,8 +37,7 @@ def encode(
     k = len(overall)
     for i in range(len(X)):
         x, z = X[i], out[i]
-        for f in range(len(x)):
-            z[places[f]] = x[f]
+        carry_over(x, z, places)
         for j in range(len(columns)):
             v, at = x[columns[j]], places[columns[j]]
             known = not math.isnan(v) and v < counts.shape[1]

@@ -1,10 +1,9 @@
 """A model of another library as a learner: what the adapters share."""
 
 import copy
-import pickle
 from abc import abstractmethod
 from collections import deque
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,9 +11,12 @@ from numpy.typing import NDArray
 from thalweg.core.classifier import Classifier, Floats, Ints
 from thalweg.core.door import Rows, take_rows
 from thalweg.core.fields import free, whole
+from thalweg.core.foreign import pickled_bytes
 from thalweg.core.in_use import looks
 from thalweg.core.protocols import State
 from thalweg.core.schema import Schema
+
+L = TypeVar("L", bound=Classifier)
 
 
 class Foreign(Classifier):
@@ -75,22 +77,11 @@ class Foreign(Classifier):
     @property
     def state_bytes(self) -> int:
         """Bytes of the model as it would be pickled; 0 where that cannot be told."""
-        if not self._started:
-            return 0
-        try:
-            return len(pickle.dumps(self._model, protocol=5))
-        except Exception:  # someone else's class
-            return 0
+        return pickled_bytes(self._model) if self._started else 0
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Forget, then learn the rows in order (scikit-learn's verb; streams use ``partial_fit``)."""
-        fresh = self.fresh()
-        if self._schema is not None and not self._started:
-            fresh.declare(self._schema)
-        fresh.partial_fit(X, y, sample_weight=sample_weight)
-        with self._use.changing:
-            self.__setstate__(fresh.__getstate__())
-        return self
+        return fit_anew(self, X, y, sample_weight)
 
     # -- what a learner writes ----------------------------------------------------------------------------------------
 
@@ -159,6 +150,17 @@ class Foreign(Classifier):
         if known is not None:
             self._model, self._fitted, self._waiting = copy.deepcopy(known)
             self._started = True
+
+
+def fit_anew(learner: L, X: Any, y: Any, sample_weight: Any) -> L:
+    """Let a learner forget, then learn the rows in order; or, where they are refused, stay as it is."""
+    fresh = learner.fresh()
+    if learner.schema is not None and not learner.started:
+        fresh.declare(learner.schema)
+    fresh.partial_fit(X, y, sample_weight=sample_weight)
+    with learner._use.changing:
+        learner.__setstate__(fresh.__getstate__())
+    return learner
 
 
 def stacked(rows: tuple[Rows, ...] | list[Rows]) -> Rows:

@@ -2,7 +2,6 @@
 
 import copy
 import inspect
-import pickle
 from typing import Annotated, Any, final
 
 import numpy as np
@@ -11,6 +10,7 @@ from thalweg.core import door
 from thalweg.core.classifier import Classifier, Floats, Ints
 from thalweg.core.declared import EXACT, check, fresh, table
 from thalweg.core.fields import free, whole
+from thalweg.core.foreign import pickled_bytes
 from thalweg.core.in_use import looks
 from thalweg.core.inside import Inner, check_inner, take_after
 from thalweg.core.protocols import State
@@ -18,6 +18,7 @@ from thalweg.core.schema import Schema
 from thalweg.core.tables import prefixed, under
 from thalweg.detectors.by_name import make_detector
 from thalweg.detectors.detector import Detector
+from thalweg.learners.adapted.foreign import fit_anew
 from thalweg.learners.adapted.sklearn_model import answer, cloned, input_of, refuse_other
 
 STEP = 50
@@ -277,15 +278,7 @@ class RetrainOnDrift(Classifier):
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "RetrainOnDrift":
         """Forget, then learn the rows in order (scikit-learn's verb; streams use ``partial_fit``)."""
-        if self._own:
-            return super().fit(X, y, sample_weight)
-        fresh = self.fresh()
-        if self._schema is not None and not self._started:
-            fresh.declare(self._schema)
-        fresh.partial_fit(X, y, sample_weight=sample_weight)
-        with self._use.changing:
-            self.__setstate__(fresh.__getstate__())
-        return self
+        return super().fit(X, y, sample_weight) if self._own else fit_anew(self, X, y, sample_weight)
 
 
 class Fitted:
@@ -331,10 +324,7 @@ class Fitted:
     @property
     def state_bytes(self) -> int:
         """Bytes of the classifier as it would be pickled; 0 where that cannot be told."""
-        try:
-            return len(pickle.dumps(self.model, protocol=5))
-        except Exception:  # someone else's class
-            return 0
+        return pickled_bytes(self.model)
 
 
 def _unrolled(events: list[int]) -> tuple[Ints, Ints, Ints, Ints, Ints]:

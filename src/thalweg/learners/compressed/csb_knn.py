@@ -23,7 +23,7 @@ from thalweg.projections.projection import Projection
 
 
 @final
-class CompressedBagging(Bagging, Neighbours, RandomProjection, Classifier):
+class CompressedBagging(replaced.Replacing, Bagging, Neighbours, RandomProjection, Classifier):
     """Leveraging bagging over nearest neighbours behind random projections (CSB-kNN): the matrices make them differ.
 
     A member that is replaced gets a new matrix. A projection that moves ("pca") is not for this; CompressedBaggedKNN
@@ -63,26 +63,6 @@ class CompressedBagging(Bagging, Neighbours, RandomProjection, Classifier):
             raise ValueError(f"projection must be one that does not move, got {shown(self.projection)}")
 
     # -- looking at it ------------------------------------------------------------------------------------------------
-
-    @property
-    def finds_drifts(self) -> bool:
-        """Does it look for drifts, and tell of those it found?"""
-        return make_detector("drift", self.drift) is not None
-
-    @property
-    def n_drifts(self) -> int:
-        """How many members were replaced so far."""
-        return int(self._bag["counts"].sum()) if self._started else 0
-
-    @property
-    def rows_learned(self) -> int:
-        """Rows learned so far."""
-        return int(self._bag["learned"][0]) if self._started else 0
-
-    @property
-    def replacements(self) -> list[tuple[int, int]]:
-        """When members were replaced: (rows learned by then, member), in order; the latest 18 of each member."""
-        return replaced.replacements(self._bag["replaced"]) if self._started else []
 
     def memory(self) -> dict[str, int]:
         """Bytes of the members, of their projections, and of the detectors."""

@@ -21,7 +21,7 @@ MOST = 64
 
 
 @final
-class BaggedKNN(Bagging, Neighbours, Classifier):
+class BaggedKNN(replaced.Replacing, Bagging, Neighbours, Classifier):
     """Leveraging bagging over nearest neighbours: a member leaves out what it does not draw, the worst starts anew.
 
     All members look into one window of the last rows, which is measured and scaled once for all; each votes with the
@@ -48,26 +48,6 @@ class BaggedKNN(Bagging, Neighbours, Classifier):
     seed: int = whole(default=1, doc="For the draws.", least=0)
 
     __slots__ = ("_bag", "_code", "_detector_rules", "_window")
-
-    @property
-    def finds_drifts(self) -> bool:
-        """Does it look for drifts, and tell of those it found?"""
-        return make_detector("drift", self.drift) is not None
-
-    @property
-    def n_drifts(self) -> int:
-        """How many members were replaced so far."""
-        return int(self._bag["counts"].sum()) if self._started else 0
-
-    @property
-    def rows_learned(self) -> int:
-        """Rows learned so far."""
-        return int(self._bag["learned"][0]) if self._started else 0
-
-    @property
-    def replacements(self) -> list[tuple[int, int]]:
-        """When members were replaced: (rows learned by then, member), in order; the latest 18 of each member."""
-        return replaced.replacements(self._bag["replaced"]) if self._started else []
 
     # -- what a learner writes ----------------------------------------------------------------------------------------
 

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from thalweg.core.declared import check, span, table
 from thalweg.core.protocols import State
+from thalweg.detectors.by_name import make_detector
 from thalweg.detectors.detector import Detector
 from thalweg.jit.random import Seeds, seeded
 
@@ -29,6 +30,35 @@ class Members(NamedTuple):
     """1: rows learned."""
     replaced: Annotated[Ints, table("S", KEPT, least=-1, most="rows")]
     """S × 18: rows learned at the latest replacements, a ring; -1: not used yet, or not known."""
+
+
+class Replacing:
+    """An ensemble that tells which of its members were replaced."""
+
+    __slots__ = ()
+    drift: str | Detector | None
+    _bag: State
+    _started: bool
+
+    @property
+    def finds_drifts(self) -> bool:
+        """Does it look for drifts, and tell of those it found?"""
+        return make_detector("drift", self.drift) is not None
+
+    @property
+    def n_drifts(self) -> int:
+        """How many members were replaced so far."""
+        return int(self._bag["counts"].sum()) if self._started else 0
+
+    @property
+    def rows_learned(self) -> int:
+        """Rows learned so far."""
+        return int(self._bag["learned"][0]) if self._started else 0
+
+    @property
+    def replacements(self) -> list[tuple[int, int]]:
+        """When members were replaced: (rows learned by then, member), in order; the latest 18 of each member."""
+        return replacements(self._bag["replaced"]) if self._started else []
 
 
 def new_members(size: int, seed: int, detector: Detector | None) -> State:
