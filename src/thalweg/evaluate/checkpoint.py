@@ -84,7 +84,7 @@ def _arrays(run: "Run") -> State:
     arrays["run.counts"] = np.array([run.rows, run.labels_used, run.peak])
     arrays["run.times"] = np.array([run.seconds, run.cpu_seconds, run.ram, run.ram_cpu])
     arrays["run.changes"] = np.array([(0, run.drifts_before), *run.changes], dtype=np.int64)
-    arrays["run.curve"] = np.array(run.curve, dtype=np.float64).reshape(-1, len(run.column_names))
+    arrays["run.curve"] = np.array(run.reports.lines, dtype=np.float64).reshape(-1, len(run.column_names))
     arrays["run.before"] = np.array([run.learned_before])
     arrays["run.weighed"] = run.weighed.to_array()
     return arrays
@@ -135,7 +135,7 @@ def _take(run: "Run", arrays: State) -> None:
         run.pending.restore(under("pending", arrays), classes=classes, features=features)
     run.rows, run.labels_used, run.peak = kept["counts"].tolist()
     run.seconds, run.cpu_seconds, run.ram, run.ram_cpu = kept["times"].tolist()
-    run.curve = kept["curve"].tolist()
+    run.reports.lines = kept["curve"].tolist()
     if "changes" in kept:  # earlier versions wrote none
         (_, run.drifts_before), *rest = kept["changes"].tolist()
         run.changes = [(rows, count) for rows, count in rest]

@@ -166,8 +166,7 @@ def count(table: Floats, sums: Floats) -> Counts:
     """Add up what the metrics need."""
     values = np.empty(TALLIES)
     tally(table, sums, values)
-    weight, _, no_change, majority, _ = sums.tolist()
-    return Counts(table, weight, no_change, majority, *values.tolist())
+    return Counts(table, *values.tolist())
 
 
 def agreement(accuracy: float, chance: float) -> float:
@@ -220,6 +219,10 @@ def precision_macro(counts: Counts) -> float:
 def log_loss(counts: Counts) -> float:
     """Mean of -ln(probability given to the true class)."""
     return counts.loss / counts.weight
+
+
+TALLIED = frozenset((accuracy, kappa, kappa_m, kappa_t, f1_macro, g_mean, balanced_accuracy, precision_macro, log_loss))
+"""Metrics that need no table of their counts."""
 
 
 def auc(window: Window) -> float:

@@ -86,7 +86,7 @@ def look(learner: Any) -> Floats | None:
         shares = learner.feature_importances_
     except (AttributeError, ValueError):  # it has none, or has not seen a row yet
         return None
-    return np.asarray(np.round(shares, DECIMALS), dtype=np.float64)
+    return np.asarray(shares, dtype=np.float64)
 
 
 @final
@@ -95,6 +95,7 @@ class Watched:
 
     def __init__(self) -> None:
         self.points: list[tuple[int, Floats]] = []
+        self._step = 0
 
     def report(self, number: int, every: int, learner: Any) -> None:
         """Look at the learner after a report if it is due."""
@@ -103,7 +104,9 @@ class Watched:
             return
         shares = look(learner)
         if shares is not None and len(shares) <= MOST_FEATURES:
-            self.points = [(rows, old) for rows, old in self.points if rows % (step * every) == 0]
+            if step != self._step:
+                self.points = [(rows, old) for rows, old in self.points if rows % (step * every) == 0]
+                self._step = step
             self.points.append((number * every, shares))
 
     def found(self, rows: int, learner: Any) -> Importances | None:
@@ -115,7 +118,7 @@ class Watched:
         points.append((rows, now))
         values = np.zeros((len(points), len(now)))  # features may have joined on the way
         for k, (_, shares) in enumerate(points):
-            values[k, : len(shares)] = shares
+            values[k, : len(shares)] = np.round(shares, DECIMALS)
         return Importances([at for at, _ in points], learner.schema.names, values)
 
     def to_array(self) -> Floats:
@@ -123,7 +126,7 @@ class Watched:
         width = max((len(shares) for _, shares in self.points), default=0)
         table = np.full((len(self.points), 1 + width), np.nan)
         for k, (rows, shares) in enumerate(self.points):
-            table[k, 0], table[k, 1 : 1 + len(shares)] = rows, shares
+            table[k, 0], table[k, 1 : 1 + len(shares)] = rows, np.round(shares, DECIMALS)
         return table
 
     def restore(self, table: Floats) -> None:

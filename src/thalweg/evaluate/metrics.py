@@ -27,9 +27,11 @@ from thalweg.evaluate.metrics_jit import (
     SCORES,
     STEPS,
     SURE,
+    TALLIES,
     Scored,
     gather,
     look,
+    note,
     update,
 )
 from thalweg.jit.score_bins import BINS
@@ -63,8 +65,8 @@ class Metrics:
     """
 
     __slots__ = (
-        "_confusion", "_counts", "_drawn", "_functions", "_marks", "_mistakes", "_ranks", "_ring", "_sums", "_sure",
-        "compat", "window",
+        "_confusion", "_counts", "_drawn", "_functions", "_marks", "_mistakes", "_notes", "_ones", "_ranks", "_ring",
+        "_sums", "_sure", "compat", "window",
     )  # fmt: skip
 
     def __init__(self, *, window: int = 1000, compat: Literal["moa"] | None = None) -> None:
@@ -76,6 +78,7 @@ class Metrics:
         self.window = int(window)
         self.compat = compat
         self._functions: dict[tuple[str, ...], list[tuple[Callable[[Any], float], str]]] = {}
+        self._notes, self._ones = np.empty((0, NOTES)), np.ones(0)  # for the rows of one call
         self.reset()
 
     def reset(self) -> None:
@@ -105,10 +108,12 @@ class Metrics:
                 f"proba must have one row of class probabilities for each of the {codes.size} rows of y, "
                 f"got shape {scores.shape}"
             )
-        w = door.weights(weight, n)
+        if n > len(self._ones):
+            self._notes, self._ones = np.empty((n, NOTES)), np.ones(n)
+        w = self._ones if weight is None else door.weights(weight, n)
         if n == 0:
             return
-        notes = np.empty((n, NOTES))
+        notes = self._notes
         bad, least, most = look(codes, scores, notes)
         if bad >= 0:
             raise ValueError(
@@ -127,13 +132,12 @@ class Metrics:
         )  # fmt: skip
 
     def _widen(self, classes: int) -> None:
-        more = classes - len(self._counts)
-        if more > 0:
-            self._confusion = np.pad(self._confusion, ((0, more), (0, more)))
-            self._counts = np.pad(self._counts, (0, more))
-            self._ring = np.pad(self._ring, ((0, 0), (0, more)))
-            self._ranks = np.pad(self._ranks, ((0, more), (0, 0), (0, 0)))
-            self._drawn = np.pad(self._drawn, (0, more))
+        if classes > len(self._counts):
+            self._confusion = _enlarged(self._confusion, (classes, 1 + classes))
+            self._counts = _enlarged(self._counts, (classes,))
+            self._ring = _enlarged(self._ring, (self.window, SCORES + classes))
+            self._ranks = _enlarged(self._ranks, (classes, RANKS, BINS))
+            self._drawn = _enlarged(self._drawn, (1 + classes,))
 
     # -- numbers out --------------------------------------------------------------------------------------------------
 
@@ -193,21 +197,31 @@ class Metrics:
         """Give metrics over all rows. names: which; None: all but those, such as ``auc``, that need a window."""
         if names is None:
             names = (name for name, entry in METRICS.items() if not entry.windowed)
-        return self._measure(names, self._confusion, self._sums, self._scores)
+        return self._measure(names, lambda: (self._confusion, self._sums), self._scores)
 
     def windowed(self, names: Iterable[str] | None = None) -> dict[str, float]:
         """Give metrics over the window; names: which; None: all but those, such as ``pr_auc``, that need all rows."""
         if names is None:
             names = (name for name, entry in METRICS.items() if not entry.overall)
-        confusion, sums = np.zeros_like(self._confusion), np.zeros(5)
+        return self._measure(names, self._gathered)
+
+    def note(self) -> Floats:
+        """Give what the metrics need that are functions of counts alone: of all rows, and of the window."""
+        tallies = np.empty((2, TALLIES))
+        table = np.empty(self._confusion.shape)
+        note(self._confusion, self._sums, self._ring, int(self._marks[0]), table, np.empty(5), tallies)
+        return tallies
+
+    def _gathered(self) -> tuple[Floats, Floats]:
+        """Count the rows in the window."""
+        confusion, sums = np.zeros(self._confusion.shape), np.zeros(5)
         gather(self._ring, int(self._marks[0]), confusion, sums)
-        return self._measure(names, confusion, sums)
+        return confusion, sums
 
     def window_counts(self) -> tuple[Floats, dict[str, float]]:
         """Give the confusion matrix of the window, and what share of it two simple rules would have got right."""
-        confusion, sums = np.zeros_like(self._confusion), np.zeros(4)
-        gather(self._ring, int(self._marks[0]), confusion, sums)
-        weight, _, no_change, majority = sums.tolist()
+        confusion, sums = self._gathered()
+        weight, _, no_change, majority, _ = sums.tolist()
         shares = (no_change / weight, majority / weight) if weight > 0.0 else (math.nan, math.nan)
         return confusion[:, 1:], dict(zip(("no_change", "majority"), shares, strict=True))
 
@@ -222,18 +236,23 @@ class Metrics:
         return gather_scores(self._ranks, self._drawn, self._sure, self._counts)
 
     def _measure(
-        self, names: Iterable[str], confusion: Floats, sums: Floats, overall: Callable[[], Scores | None] | None = None
+        self,
+        names: Iterable[str],
+        counted: Callable[[], tuple[Floats, Floats]],
+        overall: Callable[[], Scores | None] = lambda: None,
     ) -> dict[str, float]:
         names = tuple(names)
-        if sums[0] <= 0.0:
+        if not self._marks[0]:
             return dict.fromkeys(names, math.nan)
         if names not in self._functions:
             self._functions[names] = [(METRICS[name].cls, METRICS[name].looks_at) for name in names]
-        seen: dict[str, Any] = {"counts": count(confusion, sums)}
+        seen: dict[str, Any] = {}
         values = []
         for metric, looks_at in self._functions[names]:
             if looks_at not in seen:
-                seen[looks_at] = self._window() if looks_at == "window" else overall() if overall else None
+                seen[looks_at] = (
+                    count(*counted()) if looks_at == "counts" else self._window() if looks_at == "window" else overall()
+                )
             given = seen[looks_at]
             try:
                 values.append(math.nan if given is None else float(metric(given)))
@@ -273,6 +292,13 @@ class Metrics:
             raise ValueError(f"state must be what Metrics.state() gave: {error}") from None
         for name, table in tables.items():
             setattr(self, f"_{name}", table)
+
+
+def _enlarged(table: Floats, shape: tuple[int, ...]) -> Floats:
+    """Give a table with more zeros at the ends."""
+    larger = np.zeros(shape)
+    larger[tuple(slice(n) for n in table.shape)] = table
+    return larger
 
 
 def _completed(state: Mapping[str, NDArray[Any]], tables: State) -> State:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thalweg.core.declared import EXACT, span, table
-from thalweg.jit.compile import hot, inlined
+from thalweg.jit.compile import hot, inlined, inlined_entry
 from thalweg.jit.score_bins import BINS, bin_of
 
 Floats = NDArray[np.float64]
@@ -26,15 +26,15 @@ SMALL = 1e-280  # a product of probabilities that is smaller becomes a sum of lo
 SLACK = -1e-9  # how far below 0 rounding may push a probability
 OFF = 1e-6  # how far from 1 rounding may push a sum of probabilities
 SCORES = 6  # where the scores start in a row of the ring
-T_LOSS, T_RIGHT, T_CHANCE, T_F1, T_NAMED, T_RECALLS, T_PRESENT, T_LOG_RECALLS, T_MISSED, T_PRECISIONS = range(10)
-TALLIES = 10  # what is tallied
+T_WEIGHT, T_NO_CHANGE, T_MAJORITY, T_LOSS, T_RIGHT, T_CHANCE, T_F1, T_NAMED, T_RECALLS, T_PRESENT = range(10)
+T_LOG_RECALLS, T_MISSED, T_PRECISIONS, TALLIES = range(10, 14)  # what is tallied
 STEPS = 15  # of the highest probability, as in Guo et al. (2017)
 S_WEIGHT, S_SURE, S_RIGHT, S_SQUARES, SURE = range(5)  # columns of sure
 R_PREDICTED, R_OWN, R_DRAWN, RANKS = range(4)  # second index of ranks
 ALL_COUNTED = 4  # with more classes the scores of some rows are counted for all
 BITS = 31
 GOLDEN = 1_327_217_885  # 2³¹ times the golden ratio less 1
-N_SQUARES, N_GUESS, NOTES = range(3)  # columns of notes: the squares of a row, and what it predicts
+N_SQUARES, N_GUESS, N_TOP, NOTES = range(4)  # columns of notes: the squares of a row, what it predicts, how surely
 MISTAKES = 20  # so many are kept
 E_SURE, E_ROW, E_TRUE, E_GUESS, MISTAKE = range(5)  # columns of mistakes
 
@@ -125,6 +125,7 @@ def look(y: Ints, proba: Floats, notes: Floats) -> tuple[int, int, int]:
             return i, 0, 0
         notes[i, N_SQUARES] = squares
         notes[i, N_GUESS] = guess
+        notes[i, N_TOP] = top
         least, most = min(least, y[i]), max(most, y[i])
     return -1, least, most
 
@@ -181,6 +182,7 @@ def update(
         seen -= 1
     while ALL_COUNTED << shift < seen:
         shift += 1
+    all_drawn = drawn[0]
     for i in range(n):
         weight = w[i]
         if weight == 0.0:
@@ -192,7 +194,7 @@ def update(
         for c in range(SCORES + k, width):
             ring[at, c] = 0.0
         given = ring[at, SCORES + true]
-        top = ring[at, SCORES + guess] if guess >= 0 else 0.0
+        top = notes[i, N_TOP]
         right = guess == true
 
         # nothing here depends on a jump that cannot be foreseen, above all not on whether the prediction is right
@@ -205,7 +207,7 @@ def update(
                 shift += 1
         if is_drawn(kept, shift):
             stands_for = weight * (1 << shift)
-            drawn[0] += stands_for
+            all_drawn += stands_for
             drawn[1 + true] += stands_for
             drawn[1 + max(guess, 0)] += false * (1 << shift)
             if k == 2 and true < 2:
@@ -260,11 +262,12 @@ def update(
         kept += 1
         at = at + 1 if at + 1 < size else 0
     sums[0], sums[1], sums[2], sums[3], sums[4] = weights, losses, unchanged, usual, product
+    drawn[0] = all_drawn
     marks[0], marks[1], marks[2] = kept, last, major
     marks[3] += n
 
 
-@hot
+@inlined_entry
 def gather(ring: Floats, rows: int, confusion: Floats, sums: Floats) -> None:
     """Add up the rows in the window, into tables of zeros."""
     product = 1.0
@@ -284,11 +287,12 @@ def gather(ring: Floats, rows: int, confusion: Floats, sums: Floats) -> None:
     sums[4] = product
 
 
-@hot
+@inlined_entry
 def tally(confusion: Floats, sums: Floats, out: Floats) -> None:
-    """Add up, class by class, what the metrics need: the fields of ``counts.Counts`` from ``loss`` on."""
+    """Add up, class by class, what the metrics need: the fields of ``counts.Counts`` after its table."""
     total = sums[0]
     n = len(confusion)
+    out[T_WEIGHT], out[T_NO_CHANGE], out[T_MAJORITY] = total, sums[2], sums[3]
     out[T_LOSS] = sums[1] - math.log(sums[4])
     right, chance, recalls, precisions, logs, f1 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     present, named = 0, 0
@@ -323,3 +327,19 @@ def tally(confusion: Floats, sums: Floats, out: Floats) -> None:
     out[T_LOG_RECALLS] = logs
     out[T_MISSED] = 1.0 if missed else 0.0
     out[T_PRECISIONS] = precisions
+
+
+@hot
+def note(confusion: Floats, sums: Floats, ring: Floats, rows: int, table: Floats, recent: Floats, out: Floats) -> None:
+    """Tally all rows into ``out[0]``, and those in the window into ``out[1]``.
+
+    table, recent: as large as confusion and sums, to work in.
+    """
+    for c in range(len(table)):
+        for j in range(table.shape[1]):
+            table[c, j] = 0.0
+    for j in range(len(recent)):
+        recent[j] = 0.0
+    gather(ring, rows, table, recent)
+    tally(confusion, sums, out[0])
+    tally(table, recent, out[1])

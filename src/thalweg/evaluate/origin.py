@@ -3,6 +3,7 @@
 import os
 import platform
 from contextlib import suppress
+from functools import cache
 from importlib.metadata import version
 from typing import Any
 
@@ -27,13 +28,17 @@ def about(stream: Stream) -> dict[str, Any]:
     """Say with what the run was made."""
     from thalweg import __version__
 
+    return {"version": __version__, **_here(), "stream_params": stream_params(stream)}
+
+
+@cache
+def _here() -> dict[str, str]:
+    """Say on what the library runs; looked up once."""
     return {
-        "version": __version__,
         "python": platform.python_version(),
         "numpy": np.__version__,
         "numba": version("numba"),
         "machine": f"{platform.system()} {platform.machine()}, {_processor()}, {os.cpu_count()} cores",
-        "stream_params": stream_params(stream),
     }
 
 

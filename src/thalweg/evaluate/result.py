@@ -301,6 +301,8 @@ def column(name: str, values: Any) -> NDArray[Any]:
     """Make one column of a curve."""
     if name in WHOLE:
         return np.array(values, dtype=np.int64)
+    if isinstance(values, np.ndarray) and values.dtype == np.float64:
+        return values.copy()
     return np.array([_number(v) for v in values], dtype=np.float64)
 
 

@@ -21,6 +21,7 @@ from thalweg.evaluate.metrics import Metrics
 from thalweg.evaluate.origin import about, name_of
 from thalweg.evaluate.pending import Pending
 from thalweg.evaluate.predictions import Predictions
+from thalweg.evaluate.reports import Reports
 from thalweg.evaluate.result import WHOLE, Result, column, plain
 from thalweg.registry import METRICS
 
@@ -30,6 +31,9 @@ Ints = NDArray[np.int64]
 MOST_DENSE = 4_000
 """Sparse rows with at most so many features are made dense, chunk by chunk, for a learner that takes no others."""
 GIB_HOUR = 1024.0**3 * 3600.0
+_WARM: set[tuple[Any, ...]] = set()
+"""What this process has compiled by playing a few rows: learners by their parameters, and what kind of rows."""
+_MOST_WARM = 1_000
 
 
 @final
@@ -65,7 +69,6 @@ class Run:
         self.drifts_before = int(getattr(learner, "n_drifts", 0))
         self.learned_before = int(getattr(learner, "rows_learned", 0))
         self.seconds = self.cpu_seconds = 0.0
-        self.curve: list[list[float]] = []
         self.changes: list[tuple[int, int]] = []
         """Rows, and how many drifts the learner had counted by then, at each report with more than before."""
         self.weighed = Watched()
@@ -76,11 +79,7 @@ class Run:
 
     def choose(self, metrics: tuple[str, ...]) -> None:
         """Say which metrics are reported."""
-        self.names = metrics
-        self.whole = tuple(name for name in metrics if METRICS[name].looks_at == "counts")
-        """Those with a value over all rows in every report."""
-        self.recent = tuple(name for name in metrics if not METRICS[name].overall)
-        """Those with a value over the window."""
+        self.names, self.reports = metrics, Reports(metrics)
 
     # -- on the way ---------------------------------------------------------------------------------------------------
 
@@ -124,8 +123,20 @@ class Run:
     def warm_up(self, chunk: Chunk) -> None:
         """Make sure that everything is compiled: a twin of the learner plays a few rows, and is thrown away."""
         self._meet_schema()
-        few = chunk[:8]
-        n = len(few)
+        self._warm_up(chunk[:8])
+        for other in self.others:
+            other.warm_up(chunk if other.learner.sparse else other._dense(chunk))
+
+    def _warm_up(self, few: Chunk) -> None:
+        n, schema = len(few), self.stream.schema
+        kind = (
+            type(self.learner), repr(self.learner), self.learner.started, few.sparse, few.w is None,
+            self.pending is None, bool(schema.nominal_codes), schema.shape, self.names,
+        )  # fmt: skip
+        if kind in _WARM:
+            return
+        if len(_WARM) >= _MOST_WARM:
+            _WARM.clear()
         with suppress(ValueError, TypeError):  # what is wrong with these rows is said when they are played in earnest
             twin = self.learner.copy()
             proba = twin.test_then_train(few.X, few.y)
@@ -134,9 +145,9 @@ class Run:
                 twin.play(few.X, few.y, np.concatenate([np.arange(n), ~np.arange(n)]))
             scratch = Metrics(window=n)
             scratch.update(np.zeros(n, dtype=np.int64), proba)
-            scratch.cumulative(self.whole), scratch.windowed(self.recent)
-        for other in self.others:
-            other.warm_up(chunk if other.learner.sparse else other._dense(chunk))
+            scratch.cumulative(), scratch.windowed()
+            scratch.note()
+            _WARM.add(kind)
 
     def step(self, chunk: Chunk) -> None:
         """Predict, learn and score the next rows, and report if it is time."""
@@ -155,7 +166,7 @@ class Run:
         self.rows += len(chunk)
         if self.rows % self.every == 0:
             size = self.learner.state_bytes
-            self.curve.append(self._report(size))
+            self.reports.add(self.metrics, self.rows, self._spent(size))
             self.changes = self._changes()
             self.weighed.report(self.rows // self.every, self.every, self.learner)
             self.ram, self.ram_cpu, self.peak = self._resources(size)
@@ -259,19 +270,11 @@ class Run:
     @property
     def column_names(self) -> list[str]:
         """What a report holds."""
-        return ["rows", *self.whole, *(f"window_{n}" for n in self.recent), "seconds", "cpu_seconds", *WHOLE[1:]]
+        return [*self.reports.columns, "seconds", "cpu_seconds", *WHOLE[1:]]
 
-    def _report(self, size: int) -> list[float]:
-        cumulative, windowed = self.metrics.cumulative(self.whole), self.metrics.windowed(self.recent)
-        return [
-            self.rows,
-            *cumulative.values(),
-            *windowed.values(),
-            self.seconds,
-            self.cpu_seconds,
-            size,
-            self.labels_used,
-        ]
+    def _spent(self, size: int) -> tuple[float, ...]:
+        """Give what a report has beside the metrics."""
+        return self.seconds, self.cpu_seconds, size, self.labels_used
 
     def _resources(self, size: int) -> tuple[float, float, int]:
         """Give the RAM-hours, the CPU time up to which they are counted, and the largest state, up to now."""
@@ -280,11 +283,11 @@ class Run:
 
     def result(self, stopped: str) -> Result:
         """Sum up, as if the stream ended here. The run itself can go on."""
-        reports, size = list(self.curve), self.learner.state_bytes
+        reports, size = list(self.reports.lines), self.learner.state_bytes
         if self.rows % self.every:
-            reports.append(self._report(size))
+            reports.append(self.reports.line(self.metrics, self.rows, self._spent(size)))
         columns = np.array(reports, dtype=np.float64).reshape(-1, len(self.column_names)).T
-        recent = self.metrics.windowed(self.recent)
+        recent = self.metrics.windowed(self.reports.recent)
         cumulative = self.metrics.cumulative(name for name in self.names if not METRICS[name].windowed)
         classes = [] if self.labels is None else [plain(v) for v in self.labels.values]
         confusion = np.zeros((len(classes), len(classes)))
@@ -366,7 +369,7 @@ class Run:
         learned, members = np.array(found).T
         if self.labels_used < self.rows:
             met, used = (self.column_names.index(name) for name in ("rows", "labels_used"))
-            curve = np.array([(0, 0), *((p[met], p[used]) for p in self.curve), (self.rows, self.labels_used)])
+            curve = np.array([(0, 0), *((p[met], p[used]) for p in self.reports.lines), (self.rows, self.labels_used)])
             learned = np.rint(np.interp(learned, curve[:, 1], curve[:, 0]))
         return [[int(row), int(t)] for row, t in zip(learned, members, strict=True)]
 

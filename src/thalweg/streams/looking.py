@@ -32,6 +32,7 @@ _ODD = 0.2  # the share of the records that may have a word in a column of numbe
 _MANY = 100  # classes
 _FEW_EACH = 50  # records of each of them, below which they are too many
 _CLASHES = 10.0  # how many numbers would be equal by chance in a column where none are
+_SCREEN = 500  # records that show of most columns that there is nothing to remark
 _TURNS = 20  # changes of the label from one record to the next, without which a leak may be chance
 _ID_NAME = re.compile(r"(?i:(.*[_\W])?(id|uuid|guid|rowid|idx)|unnamed: 0)|.*[a-z](Id|ID|Uuid|UUID|Guid|GUID)")
 _DATE = re.compile(
@@ -128,9 +129,10 @@ def look_at(stream: Any) -> list[Remark]:
     known = getattr(stream, "_given_schema", None) is not None  # whoever knows the features has decided about them
     asked = {n for way in ("nominal", "time") for n in _listed(getattr(stream, way, ()))}
     missing_words = hasattr(stream, "missing_words")
-    found = [*_target(seen, target if isinstance(target, str) else "the target")]
+    codes = _codes(seen.chunk.y)
+    found = [*_target(seen, codes, target if isinstance(target, str) else "the target")]
     if not known and not seen.chunk.sparse and seen.schema.shape is None:
-        found += _Columns(seen, asked, missing_words).remarks()
+        found += _Columns(seen, codes, asked, missing_words).remarks()
     return found
 
 
@@ -163,24 +165,33 @@ def _listed(names: Any) -> Sequence[str]:
 class _Columns:
     """The findings about features, each column with the first that fits."""
 
-    def __init__(self, seen: Peek, asked: set[str], missing_words: bool) -> None:
+    def __init__(self, seen: Peek, codes: NDArray[np.int64], asked: set[str], missing_words: bool) -> None:
         self.seen, self.asked, self.missing_words = seen, asked, missing_words
         self.constants = seen.complete and seen.schema.n_features < WIDE
-        self.y = _codes(seen.chunk.y)
+        self.y = codes
         self.turns = int(np.count_nonzero(self.y[1:] != self.y[:-1]))
         counts = np.bincount(self.y)
-        self.leaks = self.turns >= _TURNS and np.count_nonzero(counts >= 10) >= 2 and len(counts) <= _MANY
+        self.leaks = self.turns >= _TURNS and np.count_nonzero(counts >= 10) >= 2 and np.count_nonzero(counts) <= _MANY
 
     def remarks(self) -> list[Remark]:
         found: dict[str, list[str]] = {}
         own: list[Remark] = []
         X: Any = self.seen.chunk.X
+        few = X[:_SCREEN]
+        nominal = np.array([feature.nominal for feature in self.seen.schema.features])
+        plain, leaks = _are_plain(few), self.leaks & self._tell_all(few, nominal)
         for f, feature in enumerate(self.seen.schema.features):
             if feature.time or feature.text is not None:  # a pipeline wants it so
                 continue
+            if not feature.nominal and plain[f] and not leaks[f]:
+                continue
             column = X[:, f]
             what = self._nominal(feature, column) if feature.nominal else self._numeric(feature, column)
-            if what is None and self.leaks and self._tells_all(column, feature.nominal):
+            if (
+                what is None
+                and leaks[f]
+                and all(self._tell_all(column[:n, None], nominal[f])[0] for n in (4 * _SCREEN, len(column)))
+            ):
                 what = "leak"
             if isinstance(what, Remark):
                 own.append(what)
@@ -237,21 +248,27 @@ class _Columns:
         alike = len(known) ** 2 / (2.0 * reach)
         return "id" if len(values) == len(known) and alike >= _CLASHES else None
 
-    def _tells_all(self, column: NDArray[np.float64], nominal: bool) -> bool:
-        """Does each value go with one label alone, or each label with a range of values?"""
-        for n in (500, len(column)):  # most columns are refuted by the first records
-            values = np.where(column[:n] == column[:n], column[:n], np.inf)
-            order = np.lexsort((self.y[:n], values))
-            v, y = values[order], self.y[:n][order]
-            same = v[1:] == v[:-1]
-            changes = y[1:] != y[:-1]
-            if (same & changes).any():
-                return False
-            if not nominal and np.count_nonzero(changes) == len(np.unique(y)) - 1:
-                continue
-            if np.count_nonzero(~same) + 1 > max(2, n // 50):
-                return False
-        return True
+    def _tell_all(self, X: NDArray[np.float64], nominal: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Say of each column: does each value go with one label alone, or each label with a range of values?"""
+        n = len(X)
+        y = self.y[:n]
+        values = np.where(X == X, X, np.inf)
+        order = np.argsort(values, axis=0)
+        values = np.take_along_axis(values, order, axis=0)
+        labels = y[order]
+        same, changes = values[1:] == values[:-1], labels[1:] != labels[:-1]
+        ranges = np.count_nonzero(changes, axis=0) == np.count_nonzero(np.bincount(y)) - 1
+        few = np.count_nonzero(~same, axis=0) + 1 <= max(2, n // 50)
+        tell: NDArray[np.bool_] = ~(same & changes).any(axis=0) & (few | (ranges & ~nominal))
+        return tell
+
+
+def _are_plain(few: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Say which columns rise and fall and hold fractions, by the first records: numbers, not to be remarked on."""
+    steps = np.diff(few, axis=0)
+    rises, falls, fractions = ((a > 0.0).any(axis=0) for a in (steps, -steps, few - np.floor(few)))
+    plain: NDArray[np.bool_] = rises & falls & fractions
+    return plain
 
 
 def _are_dates(values: NDArray[np.float64]) -> bool:
@@ -266,10 +283,11 @@ def _are_dates(values: NDArray[np.float64]) -> bool:
 # -- the target -------------------------------------------------------------------------------------------------------
 
 
-def _target(seen: Peek, name: str) -> Iterator[Remark]:
+def _target(seen: Peek, codes: NDArray[np.int64], name: str) -> Iterator[Remark]:
     y = seen.chunk.y
-    labels, counts = np.unique(_codes(y), return_counts=True)
-    n, k = len(y), len(labels)
+    counts = np.bincount(codes)
+    counts = counts[counts > 0]
+    n, k = len(y), len(counts)
     first: dict[Any, None] = dict.fromkeys(y[:1000].tolist())
     where = "" if name == "the target" else "the target "
     option, argument = "--target names another column", "target= names another column"
@@ -290,6 +308,9 @@ def _target(seen: Peek, name: str) -> Iterator[Remark]:
 
 
 def _codes(y: NDArray[Any]) -> NDArray[np.int64]:
+    """Give equal labels equal numbers from 0 on, at most a few times as many as there are labels."""
+    if y.dtype.kind in "biu" and int(y.max()) - int(y.min()) < 4 * len(y):
+        return y.astype(np.int64) - y.min().astype(np.int64)
     if y.dtype == object:
         known: dict[Any, int] = {}
         return np.array([known.setdefault(v, len(known)) for v in y.tolist()], dtype=np.int64)

@@ -132,13 +132,14 @@ class ArrayStream(Source):
             return None
         part = np.linspace(0, self.rows, n, endpoint=False, dtype=np.int64)
         part = part if self._order is None else self._order[part]
-        return Peek(Chunk(self._taken(self.X[part]), self.y[part]), self._schema, True, self.booleans)
+        rows = self.X.take(part, axis=0) if isinstance(self.X, np.ndarray) else self.X[part]
+        return Peek(Chunk(self._taken(rows, copy=False), self.y[part]), self._schema, True, self.booleans)
 
-    def _taken(self, X: Any) -> Any:
+    def _taken(self, X: Any, *, copy: bool = True) -> Any:
         """Copy rows in the form asked for."""
         if not isinstance(X, np.ndarray):
             return X.copy() if self.sparse else X.toarray()
-        rows = X.astype(np.float64, order="C")
+        rows = X.astype(np.float64, order="C", copy=copy)
         return door.sparse_rows(csr(rows), self._schema) if self.sparse else rows
 
     def _tables(self) -> State:
