@@ -187,19 +187,12 @@ class Forest(Growing, WithImportances, Classifier):
 
     def _play_row(self, X: Floats, y: Ints, w: Floats, learns: bool, out: Floats, known: int) -> bool:
         """Predict the one row of X, or learn it, in one compiled call; False: that is not to be had."""
-        classes = out.shape[1]
-        if not X.flags.carray or (self.n_jobs != 1 and int(self.size) >= _WORTH_A_THREAD):
-            return False
-        spare = self._spare
+        spare, classes = self._spare, out.shape[1]
         one = spare.pop() if spare else None  # of threads at once each has one
         if one is None or one.classes != classes:
-            one = OneRow.of([[self]], ALONE, classes)
-        if one is None:
+            one = None if worth_threads([self], 1, self.n_jobs) else OneRow.of([[self]], ALONE, classes)
+        if one is None or not one.play(X, y, w, learns, out, known):
             return False
-        if learns:
-            one.play(X, int(y[0]), float(w[0]), True, out, known)
-        else:
-            one.play(X, 0, 0.0, False, out, known)
         spare.append(one)
         return True
 
@@ -329,7 +322,7 @@ class Forest(Growing, WithImportances, Classifier):
     @property
     def rows_learned(self) -> int:
         """Rows learned so far."""
-        return self.history.rows
+        return int(self._arrays["members"][0, m.M_ROWS]) if self._started else 0
 
     @property
     def replacements(self) -> list[tuple[int, int]]:
@@ -426,7 +419,7 @@ def play_together(
     pairs = list(zip(forests, outs, strict=True))
     tasks = [(forest, shard, out.shape[1]) for forest, out in pairs for shard in forest._shards]
     jobs = min(_jobs(n_jobs), len(tasks))
-    if jobs == 1 or len(events) * sum(int(forest.size) for forest in forests) < _WORTH_A_THREAD:
+    if jobs == 1 or not worth_threads(forests, len(events), jobs):
         for forest, out in pairs:
             forest._play_alone(X, y, w, events, out, known)
         return
@@ -441,6 +434,11 @@ def play_together(
         forest._write(
             [part for task, part in zip(tasks, found, strict=True) if task[0] is forest], y, events, known, out
         )
+
+
+def worth_threads(forests: "Sequence[Forest]", events: int, n_jobs: int) -> bool:
+    """Is there so much to do that threads gain more than they cost?"""
+    return n_jobs != 1 and events * sum(int(forest.size) for forest in forests) >= _WORTH_A_THREAD
 
 
 @lru_cache(maxsize=4)

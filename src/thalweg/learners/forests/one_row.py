@@ -82,16 +82,20 @@ class OneRow:
         self._spaces[s] = self._spaces[s][:2] + forest._work(shard, (1, self.classes), self.classes)[2:]
         self._note(s)
 
-    def play(self, X: Floats, y: int, w: float, learns: bool, out: Floats, known: int) -> None:
-        """Predict the one row of X, or learn it with label code y and weight w."""
+    def play(self, X: Floats, y: Ints, w: Floats, learns: bool, out: Floats, known: int) -> bool:
+        """Predict the one row of X, or learn it; False: it lies otherwise than usual, and nothing was done."""
+        if not X.flags.carray:
+            return False
         for pool, tables in zip(self._pools, self._tables, strict=True):
             if pool.bundle is not tables:
                 for s in range(len(self._pools)):
                     self._find_again(s)
                 break
-        s = jit.play_row(self._places, X, out, y, w, learns, known)
+        label, weight = (int(y[0]), float(w[0])) if learns else (0, 0.0)
+        s = jit.play_row(self._places, X, out, label, weight, learns, known)
         while s >= 0:
             k, _, forest, shard = self._shards[s]
-            shard.pool.make_room(self._common.seen[k, 0] if k else X[0], 1 if forest._plan.codes else y)
+            shard.pool.make_room(self._common.seen[k, 0] if k else X[0], 1 if forest._plan.codes else label)
             self._find_again(s)
-            s = jit.play_row(self._places, X, out, y, w, learns, known)
+            s = jit.play_row(self._places, X, out, label, weight, learns, known)
+        return True
