@@ -4,6 +4,7 @@ A routine that called an entry routine by its name would contain it, and so comp
 address it is compiled once; and since tables are found by addresses, too, a routine may be handed any number of them.
 """
 
+from collections.abc import Iterable
 from typing import Any
 
 import numba
@@ -12,6 +13,7 @@ from numba.core import cgutils, types
 from numba.core.types import unliteral  # type: ignore[attr-defined]
 from numba.extending import intrinsic
 from numba.np.arrayobj import make_array, populate_array
+from numpy.typing import NDArray
 
 CELLS = 4
 """What is noted of a table: where it is, and its shape, up to three numbers."""
@@ -44,6 +46,16 @@ def _kinds(args: tuple[Any, ...]) -> tuple[Any, ...]:
     )
 
 
+def note(places: NDArray[np.int64], row: int, first: int, tables: Iterable[NDArray[Any]]) -> bool:
+    """Write down, from Python, where tables are, as ``note_tables`` does; False: not all lie as compiled code wants."""
+    at, fit = CELLS * first, True
+    for table in tables:
+        places[row, at] = table.__array_interface__["data"][0]
+        places[row, at + 1 : at + 1 + table.ndim] = table.shape
+        at, fit = at + CELLS, fit and table.flags.carray
+    return fit
+
+
 @intrinsic  # type: ignore[untyped-decorator]
 def note_tables(_: Any, places: Any, row: Any, first: Any, tables: Any) -> Any:
     """Write down where tables are, from table ``first`` of a row of ``places`` on; they must be kept alive."""
@@ -73,27 +85,50 @@ def tables_at(_: Any, places: Any, row: Any, first: Any, like: Any) -> Any:
     """Give a tuple of tables, of the same types as ``like``, from table ``first`` of a row of ``places`` on."""
 
     def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        cells = make_array(places)(context, builder, args[0])
-        at, found = _place(context, builder, cells, args[1], args[2]), []
-        for kind in like.types:
-            words = [
-                builder.load(builder.gep(cells.data, [builder.add(at, cgutils.intp_t(j))]))
-                for j in range(1 + kind.ndim)
-            ]
-            item = context.get_abi_sizeof(context.get_data_type(kind.dtype))
-            strides = [cgutils.intp_t(item)]
-            for size in reversed(words[2:]):
-                strides.insert(0, builder.mul(strides[0], size))
-            table = make_array(kind)(context, builder)
-            populate_array(
-                table, data=builder.inttoptr(words[0], table.data.type), shape=words[1:], strides=strides,
-                itemsize=cgutils.intp_t(item), meminfo=None,
-            )  # fmt: skip
-            found.append(table._getvalue())
-            at = builder.add(at, cgutils.intp_t(CELLS))
-        return context.make_tuple(builder, like, found)
+        return _tables(context, builder, places, args, like)
 
     return like(places, types.intp, types.intp, like), code
+
+
+def reader_of(*tables: NDArray[Any]) -> Any:
+    """Make what gives a tuple of tables of these types, as ``tables_at`` does, to routines that are given none of them.
+
+    Python hands a routine a table in a tenth of a microsecond: that adds up where it is given dozens for one row.
+    """
+    like = types.Tuple([numba.typeof(table) for table in tables])
+
+    @intrinsic  # type: ignore[untyped-decorator]
+    def read(_: Any, places: Any, row: Any, first: Any) -> Any:
+        """Give a tuple of tables, from table ``first`` of a row of ``places`` on."""
+
+        def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            return _tables(context, builder, places, args, like)
+
+        return like(places, types.intp, types.intp), code
+
+    return read
+
+
+def _tables(context: Any, builder: Any, places: Any, args: Any, like: Any) -> Any:
+    """Write the code that puts the tables together."""
+    cells = make_array(places)(context, builder, args[0])
+    at, found = _place(context, builder, cells, args[1], args[2]), []
+    for kind in like.types:
+        words = [
+            builder.load(builder.gep(cells.data, [builder.add(at, cgutils.intp_t(j))])) for j in range(1 + kind.ndim)
+        ]
+        item = context.get_abi_sizeof(context.get_data_type(kind.dtype))
+        strides = [cgutils.intp_t(item)]
+        for size in reversed(words[2:]):
+            strides.insert(0, builder.mul(strides[0], size))
+        table = make_array(kind)(context, builder)
+        populate_array(
+            table, data=builder.inttoptr(words[0], table.data.type), shape=words[1:], strides=strides,
+            itemsize=cgutils.intp_t(item), meminfo=None,
+        )  # fmt: skip
+        found.append(table._getvalue())
+        at = builder.add(at, cgutils.intp_t(CELLS))
+    return context.make_tuple(builder, like, found)
 
 
 @intrinsic  # type: ignore[untyped-decorator]

@@ -169,17 +169,25 @@ def project(
 ) -> None:  # fmt: skip
     """Project rows. plain: all features are numbers. Rows are chosen by ``rows``; Y comes filled with zeros."""
     for n in range(len(rows)):
-        x, y = X[rows[n]], Y[n]
-        if plain and not ones and len(matrix) > 0:
-            add_four(matrix, x, y)
-            continue
-        for f in range(len(x)):
-            if widths[f] == 0:
-                v = tamed(x[f], ones)
-                if v != 0.0:
-                    add_column(matrix, starts, targets, values, first[f], v, y)
-            elif 0.0 <= x[f] < widths[f]:  # neither missing nor a value that was never seen
-                add_column(matrix, starts, targets, values, first[f] + int(x[f]), 1.0, y)
+        project_row(matrix, starts, targets, values, first, widths, ones, plain, X[rows[n]], Y[n])
+
+
+@inlined
+def project_row(
+    matrix: Floats, starts: Ints, targets: Ints, values: Floats, first: Ints, widths: Ints, ones: bool, plain: bool,
+    x: Floats, y: Floats,
+) -> None:  # fmt: skip
+    """Project a row; y comes filled with zeros."""
+    if plain and not ones and len(matrix) > 0:
+        add_four(matrix, x, y)
+        return
+    for f in range(len(x)):
+        if widths[f] == 0:
+            v = tamed(x[f], ones)
+            if v != 0.0:
+                add_column(matrix, starts, targets, values, first[f], v, y)
+        elif 0.0 <= x[f] < widths[f]:  # neither missing nor a value that was never seen
+            add_column(matrix, starts, targets, values, first[f] + int(x[f]), 1.0, y)
 
 
 @hot

@@ -210,8 +210,6 @@ class Projection(Parametrised, ABC):
 class Linear(Projection):
     """A projection by a matrix that is drawn once."""
 
-    _ones: ClassVar[bool] = False
-
     __slots__ = ("_matrix", "_starts", "_targets", "_values")
 
     def _prepare(self) -> None:
@@ -223,17 +221,28 @@ class Linear(Projection):
     def _key(self) -> np.uint64:
         return np.uint64(np.random.SeedSequence(self.seed).generate_state(1, np.uint64)[0])
 
+    @property
+    def ones(self) -> bool:
+        """Does any value but 0 count 1?"""
+        return False
+
+    @property
+    def kept(self) -> tuple[Floats, Ints, Ints, Floats]:
+        """The matrix as compiled code takes it: see matrix_jit.py."""
+        return self._matrix, self._starts, self._targets, self._values
+
+    @property
+    def columns(self) -> Columns:
+        """Where the features lie."""
+        return self._columns
+
     def project(self, X: Any, rows: Ints, out: Floats) -> None:
         """Write the projections of the chosen rows of X."""
-        self._product(X, rows, out, ones=False)
-
-    def _product(self, X: Any, rows: Ints, out: Floats, *, ones: bool) -> None:
-        kept = self._matrix, self._starts, self._targets, self._values
         if isinstance(X, np.ndarray):
             columns = self._columns
-            jit.project(*kept, columns.first, columns.widths, ones, not columns.widths.any(), X, rows, out)
+            jit.project(*self.kept, columns.first, columns.widths, self.ones, not columns.widths.any(), X, rows, out)
         else:
-            jit.project_sparse(*kept, ones, *cells(X), rows, out)
+            jit.project_sparse(*self.kept, self.ones, *cells(X), rows, out)
 
     @property
     def nbytes(self) -> int:

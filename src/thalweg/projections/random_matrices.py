@@ -148,9 +148,10 @@ class HashProjection(Linear):
         self._starts, self._targets, self._values = np.arange(n + 1), np.empty(n, dtype=np.int64), np.empty(n)
         jit.draw_hashes(self._key, columns.keys, self.dimension, self.binary, self._targets, self._values)
 
-    def project(self, X: Any, rows: Ints, out: Floats) -> None:
-        """Write the projections of the chosen rows of X."""
-        self._product(X, rows, out, ones=self.binary)
+    @property
+    def ones(self) -> bool:
+        """Does any value but 0 count 1?"""
+        return self.binary
 
 
 @final

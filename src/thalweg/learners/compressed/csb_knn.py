@@ -3,6 +3,7 @@
 from typing import Any, Literal, final
 
 import numpy as np
+from numba import config
 
 from thalweg.core.classifier import Classifier, Floats, Ints
 from thalweg.core.fields import again, choice, whole
@@ -14,6 +15,7 @@ from thalweg.core.steps import cut, unroll
 from thalweg.core.tables import prefixed, under
 from thalweg.detectors.by_name import make_detector
 from thalweg.learners.compressed import csb_knn_jit as jit
+from thalweg.learners.compressed.csb_knn_row import OneRow
 from thalweg.learners.compressed.projected import RandomProjection
 from thalweg.learners.windows import replaced
 from thalweg.learners.windows.knn import WindowKNN
@@ -56,7 +58,7 @@ class CompressedBagging(replaced.Replacing, Bagging, Neighbours, RandomProjectio
     )
     seed: int = again(default=1, doc="For matrices and draws.")
 
-    __slots__ = ("_bag", "_kind", "_members", "_projections")
+    __slots__ = ("_bag", "_kind", "_members", "_projections", "_spare")
 
     def _prepare(self) -> None:
         if self._new_projection(0, 0).moves:
@@ -89,14 +91,36 @@ class CompressedBagging(replaced.Replacing, Bagging, Neighbours, RandomProjectio
         for projection in self._projections:
             projection.begin(schema)
         self._members = [self._fresh_member() for _ in range(size)]
+        self._spare: list[OneRow] = []
 
     def _play(self, X: Any, y: Ints, w: Floats, events: Ints, out: Floats, known: int) -> None:
+        if len(events) == X.shape[0] == 1 and self._play_row(X, y, w, bool(events[0] < 0), out, known):
+            return
         while len(events):
             n = cut(events, y, known, len(events))
             self._play_block(X, y, w, events[:n], out, known)
             learned = ~events[:n][events[:n] < 0]
             known = max(known, int(y[learned].max(initial=-1)) + 1)
             events = events[n:]
+
+    def _play_row(self, X: Any, y: Ints, w: Floats, learns: bool, out: Floats, known: int) -> bool:
+        """Predict the one row of X, or learn it, in one compiled call; False: that is not to be had."""
+        if not isinstance(X, np.ndarray) or self.precision != "float64" or config.DISABLE_JIT:
+            return False
+        spare, classes = self._spare, out.shape[1]
+        one = spare.pop() if spare else None  # of threads at once each has one
+        if one is None or one.classes != classes:
+            windows = [member.learner.dense_window for member in self._members]
+            one = OneRow(windows, self._projections, self._bag, self._kind, self.draws == "vote", classes)
+        failing = one.play(X, y, w, float(self.rate), learns, out, known)
+        if failing is None:
+            return False
+        spare.append(one)
+        if learns:
+            self._bag["learned"][0] += 1
+            if failing >= 0:
+                self._replace(failing, int(self._bag["learned"][0]))
+        return True
 
     def _play_block(self, X: Any, y: Ints, w: Floats, events: Ints, out: Floats, known: int) -> None:
         """Play events at whose end, at most, a class is new.
@@ -143,6 +167,7 @@ class CompressedBagging(replaced.Replacing, Bagging, Neighbours, RandomProjectio
             out[steps.rows[steps.asked]] = answers[:, steps.asked, : out.shape[1]].mean(axis=0)
 
     def _extend(self, schema: Schema) -> None:
+        self._spare = []
         for projection in self._projections:
             projection.begin(schema)
 
@@ -162,7 +187,7 @@ class CompressedBagging(replaced.Replacing, Bagging, Neighbours, RandomProjectio
             projections[-1].adopt(drawn, schema)
         seen = Schema.numeric(projections[0].dimension)
         members = [Inner.adopt(made_like(WindowKNN, self), f"{i}", tables, seen, classes) for i in range(size)]
-        self._bag, self._kind, self._projections, self._members = bag, kind, projections, members
+        self._bag, self._kind, self._projections, self._members, self._spare = bag, kind, projections, members, []
 
     # -- inside -------------------------------------------------------------------------------------------------------
 
@@ -185,7 +210,7 @@ class CompressedBagging(replaced.Replacing, Bagging, Neighbours, RandomProjectio
         """Let member i start again, after so many learned rows."""
         assert self._schema is not None
         assert self._kind is not None
-        counts = self._bag["counts"]
+        counts, self._spare = self._bag["counts"], []
         self._bag["replaced"][i, counts[i] % replaced.KEPT] = now
         counts[i] += 1
         self._members[i] = self._fresh_member()

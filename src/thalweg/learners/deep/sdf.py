@@ -20,7 +20,8 @@ from thalweg.learners.deep import outputs_jit as jit
 from thalweg.learners.deep.cascade import CLASSES, first_learned, layer_schema, stacked, widened
 from thalweg.learners.deep.frozen_deep import FrozenDeepForest
 from thalweg.learners.forests.by_name import make_forest
-from thalweg.learners.forests.forest import Forest, check_jobs, play_together
+from thalweg.learners.forests.forest import Forest, check_jobs, play_together, worth_threads
+from thalweg.learners.forests.one_row import OneRow
 from thalweg.learners.forests.view import History
 from thalweg.learners.forests.walking import walk
 from thalweg.pool.importances import WithImportances
@@ -75,7 +76,7 @@ class StreamingDeepForest(WithImportances, Classifier):
 
     missing = "native"
 
-    __slots__ = ("_columns", "_duel", "_layers", "_losses")
+    __slots__ = ("_columns", "_duel", "_layers", "_losses", "_spare")
 
     layers: int = whole(default=3, doc="Number of layers.", least=1, most=100)
     size: int = whole(default=50, doc="Trees in each forest of the first layer.", least=1, most=100_000)
@@ -156,6 +157,7 @@ class StreamingDeepForest(WithImportances, Classifier):
     def _add_layer(self, schema: Schema) -> None:
         own = layer_schema(self._columns, schema) if self._layers else schema
         self._layers.append([Inner(forest, own) for forest in self._new_layer(len(self._layers))])
+        self._spare: list[OneRow] = []
         self._losses = np.append(self._losses, self._losses[-1:] if len(self._losses) else 0.0)
 
     def _try_layer(self, schema: Schema) -> None:
@@ -173,7 +175,7 @@ class StreamingDeepForest(WithImportances, Classifier):
     def _widen(self, schema: Schema, classes: int) -> None:
         """Let the layers see features, values and classes that are new."""
         answers = max(self._answers(classes), int((self._columns < 0).sum()))
-        self._columns = widened(self._columns, schema.n_features, answers)
+        self._columns, self._spare = widened(self._columns, schema.n_features, answers), []
         deep = layer_schema(self._columns, schema)
         for k, layer in enumerate(self._layers):
             for forest in layer:
@@ -181,14 +183,16 @@ class StreamingDeepForest(WithImportances, Classifier):
 
     def _play(self, X: Floats, y: Ints, w: Floats, events: Ints, out: Floats, known: int) -> None:
         assert self._schema is not None
-        if not self._layers[0][0].learner.history.rows:  # nothing learned: all classes alike, to the last bit
+        if len(events) == len(X) == 1 and self._play_row(X, y, w, bool(events[0] < 0), out, known):
+            return
+        if not self._begun:  # nothing learned: all classes alike, to the last bit
             n = first_learned(events)
             if known:
                 out[events[:n], :known] = 1.0 / known
             events = events[n:]
         while len(events):
             n = cut(events, y, known, jit.TRIAL - int(self._duel[jit.ROWS]))
-            if self._answers(known) > int((self._columns < 0).sum()):
+            if not self._room_for(known):
                 if events[0] < 0:  # only learning may change anything: columns come with the first row learned
                     self._widen(self._schema, known)
                 else:
@@ -197,23 +201,58 @@ class StreamingDeepForest(WithImportances, Classifier):
             learned = ~events[:n][events[:n] < 0]
             known = max(known, int(y[learned].max(initial=-1)) + 1)
             events = events[n:]
-            if self._duel[jit.ROWS] == jit.TRIAL:
-                gained, lost = self._duel[jit.GAINED], self._duel[jit.LOST]
-                if gained - lost > 3.0 * math.sqrt(gained + lost):  # three standard deviations, were it chance
-                    self._duel[jit.VOTING] += 1
-                    try:
-                        self._try_layer(self._schema)
-                    except ValueError as error:  # a forest's limit_bytes may be too small for a layer this wide
-                        if not str(error).startswith("limit_bytes must be at least"):
-                            raise
-                self._duel[jit.ROWS :] = 0.0
+            self._judge(self._schema)
+
+    def _judge(self, schema: Schema) -> None:
+        """Let the layer on trial join, and another one begin, where the time has come and it has helped."""
+        if self._duel[jit.ROWS] < jit.TRIAL:
+            return
+        gained, lost = self._duel[jit.GAINED], self._duel[jit.LOST]
+        if gained - lost > 3.0 * math.sqrt(gained + lost):  # three standard deviations, were it chance
+            self._duel[jit.VOTING] += 1
+            try:
+                self._try_layer(schema)
+            except ValueError as error:  # a forest's limit_bytes may be too small for a layer this wide
+                if not str(error).startswith("limit_bytes must be at least"):
+                    raise
+        self._duel[jit.ROWS :] = 0.0
+
+    def _play_row(self, X: Floats, y: Ints, w: Floats, learns: bool, out: Floats, known: int) -> bool:
+        """Predict the one row of X, or learn it, in one compiled call; False: that is not to be had now."""
+        assert self._schema is not None
+        if not (self._begun and self._room_for(known)) or (learns and y[0] >= known):
+            return False
+        spare, classes = self._spare, max(known, CLASSES)
+        one = spare.pop() if spare else None  # of threads at once each has one
+        if one is None or one.classes != classes:
+            layers = [[forest.learner for forest in layer] for layer in self._layers]
+            if worth_threads(layers[0], 1, self.n_jobs):
+                return False
+            mean = self._chosen("pass_on") == "mean"
+            cascade = self._columns, self._losses, self._duel, OUTPUTS[self._chosen("output")], mean
+            one = OneRow.of(layers, cascade, classes)
+        if one is None or not one.play(X, y, w, learns, out, known):
+            return False
+        spare.append(one)
+        if learns:
+            self._judge(self._schema)
+        return True
+
+    @property
+    def _begun(self) -> bool:
+        """Has a row been learned?"""
+        return self._layers[0][0].learner.rows_learned > 0
+
+    def _room_for(self, classes: int) -> bool:
+        """Are there columns for what layers say about so many classes?"""
+        assert self._schema is not None
+        return self._answers(classes) <= len(self._columns) - self._schema.n_features
 
     def _play_asking(
         self, X: Floats, y: Ints, w: Floats, asking: Any, why: NDArray[np.int8], out: Floats, known: int
     ) -> int | None:
         on_trial = len(self._layers) > self.n_layers
-        begun = self._layers[0][0].learner.history.rows > 0
-        if on_trial or not begun or self._answers(known) > int((self._columns < 0).sum()):
+        if on_trial or not self._begun or not self._room_for(known):
             return None if on_trial else 0
         layers = [[forest.learner for forest in layer] for layer in self._layers]
         rule, mean = OUTPUTS[self._chosen("output")], self._chosen("pass_on") == "mean"
@@ -272,7 +311,7 @@ class StreamingDeepForest(WithImportances, Classifier):
             ]
             for k in range(len(losses))
         ]
-        self._columns, self._losses, self._duel, self._layers = columns, losses, duel, layers
+        self._columns, self._losses, self._duel, self._layers, self._spare = columns, losses, duel, layers, []
 
     def _check(self, tables: State, schema: Schema, classes: int) -> None:
         """Refuse tables that no cascade with these parameters could have."""

@@ -26,6 +26,7 @@ from thalweg.jit.compile import uncompiled
 from thalweg.jit.random import seeded
 from thalweg.learners.deep.outputs_jit import LAST
 from thalweg.learners.forests import forest_jit as m
+from thalweg.learners.forests.one_row import ALONE, OneRow
 from thalweg.learners.forests.plan import Plan
 from thalweg.learners.forests.view import History, Member, look
 from thalweg.learners.forests.walking import walk
@@ -71,7 +72,7 @@ class Forest(Growing, WithImportances, Classifier):
     """Its trees lie in up to so many pools, about eight members in each, which threads can take on at once. Whoever
     holds the forest may set another number before the first row."""
 
-    __slots__ = ("_apart", "_arrays", "_how", "_plan", "_shards")
+    __slots__ = ("_apart", "_arrays", "_how", "_plan", "_shards", "_spare")
 
     size: int = whole(default=10, doc="Number of members.", least=1, most=100_000)
     binary_splits: bool = again(default=True)
@@ -173,13 +174,27 @@ class Forest(Growing, WithImportances, Classifier):
 
     def _look_over(self, schema: Schema) -> None:
         """May members play a chunk one after the other? Not where they share a memory, or meet values in turn."""
+        self._spare: list[OneRow] = []
         self._apart = self._plan.apart and self.limit_bytes is None and not any(f.open for f in schema.features)
 
     def _play(self, X: Floats, y: Ints, w: Floats, events: Ints, out: Floats, known: int) -> None:
+        if len(events) == len(X) == 1 and self._play_row(X, y, w, bool(events[0] < 0), out, known):
+            return
         if self.n_jobs == 1 or len(self._shards) == 1:
             self._play_alone(X, y, w, events, out, known)
         else:
             play_together([self], X, y, w, events, [out], known, self.n_jobs)
+
+    def _play_row(self, X: Floats, y: Ints, w: Floats, learns: bool, out: Floats, known: int) -> bool:
+        """Predict the one row of X, or learn it, in one compiled call; False: that is not to be had."""
+        spare, classes = self._spare, out.shape[1]
+        one = spare.pop() if spare else None  # of threads at once each has one
+        if one is None or one.classes != classes:
+            one = None if worth_threads([self], 1, self.n_jobs) else OneRow.of([[self]], ALONE, classes)
+        if one is None or not one.play(X, y, w, learns, out, known):
+            return False
+        spare.append(one)
+        return True
 
     def _play_alone(self, X: Floats, y: Ints, w: Floats, events: Ints, out: Floats, known: int) -> None:
         """Play all shards in this thread."""
@@ -307,7 +322,7 @@ class Forest(Growing, WithImportances, Classifier):
     @property
     def rows_learned(self) -> int:
         """Rows learned so far."""
-        return self.history.rows
+        return int(self._arrays["members"][0, m.M_ROWS]) if self._started else 0
 
     @property
     def replacements(self) -> list[tuple[int, int]]:
@@ -404,7 +419,7 @@ def play_together(
     pairs = list(zip(forests, outs, strict=True))
     tasks = [(forest, shard, out.shape[1]) for forest, out in pairs for shard in forest._shards]
     jobs = min(_jobs(n_jobs), len(tasks))
-    if jobs == 1 or len(events) * sum(int(forest.size) for forest in forests) < _WORTH_A_THREAD:
+    if jobs == 1 or not worth_threads(forests, len(events), jobs):
         for forest, out in pairs:
             forest._play_alone(X, y, w, events, out, known)
         return
@@ -419,6 +434,11 @@ def play_together(
         forest._write(
             [part for task, part in zip(tasks, found, strict=True) if task[0] is forest], y, events, known, out
         )
+
+
+def worth_threads(forests: "Sequence[Forest]", events: int, n_jobs: int) -> bool:
+    """Is there so much to do that threads gain more than they cost?"""
+    return n_jobs != 1 and events * sum(int(forest.size) for forest in forests) >= _WORTH_A_THREAD
 
 
 @lru_cache(maxsize=4)

@@ -71,6 +71,11 @@ class WindowKNN(Neighbours, Classifier):
         return self._dense.n_rows if self._sparse is None else self._sparse.n_rows
 
     @property
+    def dense_window(self) -> DenseWindow | None:
+        """The window while its rows are dense, for whoever holds the learner."""
+        return self._dense if self._sparse is None else None
+
+    @property
     def next_slot(self) -> int:
         """The place in the window, from 0, that the next row takes: that of the oldest, if the window is full."""
         return int(self._tables()["head"][jit.W_NEXT]) if self._started else 0
