@@ -1,6 +1,7 @@
 """The thread that learns: it carries out jobs in order, and makes versions when they are due."""
 
 import asyncio
+import logging
 import threading
 import time
 from collections import deque
@@ -10,7 +11,9 @@ from typing import Any, final
 
 from thalweg.serve.book import Growth, Job
 from thalweg.serve.learning import Learning, Version
+from thalweg.serve.writer import UnavailableError
 
+log = logging.getLogger("thalweg.serve")
 Work = list[tuple[int, list[Job]]]
 _SLICE = 4_096
 """Rows that are learned before the thread looks up."""
@@ -21,8 +24,7 @@ class LearningThread:
     """Learns apart from those who answer.
 
     rows, seconds: after so many learned rows, or seconds, the next version is made, the first ones sooner; infinite
-    both: never. after: called
-    in this thread when jobs were carried out; told whether a drift was found.
+    both: never. after: called in this thread when jobs were carried out; told whether a drift was found.
     """
 
     def __init__(self, learning: Learning, *, rows: float, seconds: float, after: Callable[[bool], None]) -> None:
@@ -34,6 +36,8 @@ class LearningThread:
         """Seconds of the processor that went into learning: about what a replay would take."""
         self.on_version: Callable[[Version], None] | None = None
         """Called in this thread with each new version."""
+        self.failed: str | None = None
+        """Why nothing can be learned any more, which is a defect; None: it can."""
         self._wake = threading.Condition()
         self._queue: deque[Any] = deque()
         self._in = self._done = 0
@@ -64,6 +68,8 @@ class LearningThread:
         """Let the thread do something after all that is queued, and give what it gave."""
         future: Future[Any] = Future()
         with self._wake:
+            if self.failed is not None:
+                raise UnavailableError(self.failed)
             self._queue.append((what, future))
             self._wake.notify()
         return await asyncio.wrap_future(future)
@@ -81,6 +87,19 @@ class LearningThread:
             self.on_version(version)
 
     def _run(self) -> None:
+        """Work until told to stop; where that fails, nobody waits for what will not be done."""
+        try:
+            self._work()
+        except Exception as error:
+            log.exception("learning failed")
+            with self._wake:
+                self.failed = f"learning failed: {error}"
+                waiting = [item[1] for item in self._queue if callable(item[0])]
+            for future in waiting:
+                if future.set_running_or_notify_cancel():
+                    future.set_exception(UnavailableError(self.failed))
+
+    def _work(self) -> None:
         learning, swapped, learned = self.learning, time.monotonic(), self.learning.learned
         while True:
             with self._wake:
@@ -94,7 +113,12 @@ class LearningThread:
                     return
                 work, rows, call = self._take()
             began = time.thread_time()
-            drift = learning.carry_out(work)
+            try:
+                drift = learning.carry_out(work)
+            except Exception:
+                if call is not None:
+                    self._queue.appendleft(call)  # it is told, too
+                raise
             self.worked += time.thread_time() - began
             self._done += rows
             if call is not None:
@@ -123,6 +147,9 @@ class LearningThread:
 
 
 def _fulfil(call: Callable[[], Any], future: "Future[Any]") -> None:
+    """Do what was asked for, unless whoever asked has gone: a future that was cancelled takes no result."""
+    if not future.set_running_or_notify_cancel():
+        return
     try:
         future.set_result(call())
     except BaseException as error:
