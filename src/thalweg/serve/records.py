@@ -11,6 +11,7 @@ A record is an object by feature name, or a list of numbers in the order of the 
 """
 
 from collections.abc import Sequence
+from itertools import chain
 from typing import Any, NamedTuple, final
 
 import msgspec
@@ -179,7 +180,7 @@ class Reader:
     def _array(self, records: Sequence[Any], schema: Schema | None) -> tuple[Floats, Schema, None]:
         """Rows that are lists."""
         try:
-            array = np.array(records, dtype=np.float64)
+            array = _matrix(records)
         except (TypeError, ValueError, OverflowError):
             raise ValueError(
                 "records must be lists of numbers, all of the same length; null stands for a missing value"
@@ -272,6 +273,19 @@ def _by_columns(records: list[dict[str, Any]], schema: Schema) -> Floats | None:
     except (KeyError, TypeError, OverflowError):
         return None
     return X
+
+
+def _matrix(records: Sequence[Any]) -> Floats:
+    """Lists of numbers as an array; where they are plain and equally long, the short way."""
+    if records and type(records[0]) is list and records[0] and len(set(map(len, records))) == 1:
+        width = len(records[0])
+        try:
+            flat = np.fromiter(chain.from_iterable(records), dtype=np.float64, count=len(records) * width)
+        except (TypeError, ValueError):  # a tensor, or something that is wrong
+            pass
+        else:
+            return flat.reshape(len(records), width)
+    return np.array(records, dtype=np.float64)
 
 
 def _csv(body: bytes) -> Any:
