@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from running import running, start
 
-from thalweg import SEA, Agrawal, Schema, load, prequential
+from thalweg import SEA, Agrawal, ArrayStream, Chunk, Schema, load, prequential
 from thalweg.registry.typed import make_learner
 from thalweg.serve.client import ServiceError
 
@@ -205,27 +205,30 @@ def test_a_large_body_is_refused_before_it_is_read(service):
     assert status == 413
 
 
-@pytest.mark.parametrize("name", ["hoeffding-tree", "sdf(size=3)@0.5"])
+def rows_for(name, n):
+    """Rows and labels; for a learner of tensors these are what it meets."""
+    if name != "ckdt":
+        return SEA(seed=3).read(n)
+    rng = np.random.default_rng(3)
+    y = rng.integers(0, 2, n)
+    return Chunk(rng.normal(size=(n, 6, 5)) + 2.0 * y[:, None, None] * np.eye(6, 5), y)
+
+
+@pytest.mark.parametrize(
+    "name", ["hoeffding-tree", "arf(size=3)", "sdf(size=3)@0.5", "csb-knn(size=3)", "ball-cover-plus", "ckdt"]
+)
 def test_http_gives_what_prequential_gives(tmp_path, name):
     """The same records and delays: identical answers, and the same model in the file."""
-    chunk, delay = SEA(seed=3).read(300), 5
-    learner = make_learner(name)
-    stream = SEA(seed=3)
-    result = prequential(stream, learner, limit=300, delay=delay, keep=True)
+    n, delay = 300, 5
+    chunk, learner = rows_for(name, n), make_learner(name)
+    stream = ArrayStream(chunk.X, chunk.y)
+    result = prequential(stream, learner, delay=delay, keep=True)
+    assert len(np.unique(result.predictions.proba, axis=0)) > 3  # it does learn
     (tmp_path / "schema.json").write_bytes(stream.schema.to_json())
-    words = [
-        name,
-        "--folder",
-        tmp_path / "s",
-        "--every",
-        "each",
-        "--sync",
-        "never",
-        "--schema",
-        tmp_path / "schema.json",
-    ]
+    words = [name, "--folder", tmp_path / "s", "--every", "each", "--sync", "never", "--schema",
+             tmp_path / "schema.json"]  # fmt: skip
     with running(*words) as (client, _):
-        for r in range(300):
+        for r in range(n):
             answer = client.predict([chunk.X[r].tolist()], ids=[r])
             mine = dict(zip(answer["classes"], answer["probabilities"][0], strict=True))
             kept = dict(zip(result.predictions.classes, result.predictions.proba[r], strict=True))

@@ -4,11 +4,12 @@ import asyncio
 import contextlib
 import itertools
 import resource
+import threading
 
 import numpy as np
 import pytest
 
-from thalweg import AVU, SEA, ActiveLearner, ArrayStream, Chunk, prequential
+from thalweg import AVU, SEA, ActiveLearner, ArrayStream, Chunk, Schema, prequential
 from thalweg.registry.typed import make_learner
 from thalweg.serve.contest import Contest
 from thalweg.serve.engine import Engine, UnavailableError
@@ -123,8 +124,6 @@ def test_recovery_gives_the_same_bits(tmp_path, sync):
             )  # fmt: skip
             await engine.start()
             if engine.book.schema is None:
-                from thalweg import Schema
-
                 await engine.grow(Schema.numeric(3))
             for r in range(start, stop):
                 await engine.records(chunk.X[r : r + 1], ids=[f"row {r}"], key=f"r{r}")
@@ -264,6 +263,86 @@ def test_a_shadow_is_promoted_by_its_test(tmp_path):
         )  # fmt: skip
         assert again.learning.name == "tree"
         assert bits(again.learning.learner) == before
+        again.close()
+
+    asyncio.run(through())
+
+
+def test_whoever_goes_away_does_not_stop_the_learning(tmp_path):
+    """A request that was given up, and a stop while a snapshot is being made: nobody waits for ever."""
+
+    async def through():
+        engine = Engine(make_learner("naive-bayes"), tmp_path, schema=SEA().schema, sync="never")
+        await engine.start()
+        gate = threading.Event()
+        first = asyncio.create_task(engine.in_learner(gate.wait))
+        gone = asyncio.create_task(engine.in_learner(lambda: 1))
+        await asyncio.sleep(0.05)
+        gone.cancel()
+        await asyncio.sleep(0)
+        gate.set()
+        await first
+        assert await engine.in_learner(lambda: 2) == 2
+        gate.clear()
+        held = asyncio.create_task(engine.in_learner(gate.wait))
+        await engine.learn(SEA(seed=3).read(10).X, [0, 1] * 5)
+        engine._snapshot_if_due(now=True)
+        await asyncio.sleep(0.01)
+        stopping = asyncio.create_task(engine.stop())
+        await asyncio.sleep(0.01)
+        gate.set()
+        await stopping
+        await held
+
+    asyncio.run(asyncio.wait_for(through(), 60.0))
+
+
+def test_a_defect_of_learning_is_told_and_nobody_waits(tmp_path, monkeypatch):
+    chunk = SEA(seed=3).read(20)
+
+    async def through():
+        engine = Engine(make_learner("naive-bayes"), tmp_path, schema=SEA().schema, sync="never")
+        await engine.start()
+        await engine.learn(chunk.X, chunk.y.tolist())
+        await engine.in_learner(lambda: None)
+
+        def broken(_work):
+            raise RuntimeError("a defect")
+
+        monkeypatch.setattr(engine.learning, "carry_out", broken)
+        await engine.learn(chunk.X, chunk.y.tolist())
+        with pytest.raises(UnavailableError, match="learning failed: a defect"):
+            await engine.in_learner(lambda: None)
+        with pytest.raises(UnavailableError, match="learning failed: a defect"):
+            await engine.learn(chunk.X, chunk.y.tolist())
+        assert (await engine.records(chunk.X[:3])).first == -1
+        await engine.stop()
+        again = Engine(make_learner("naive-bayes"), tmp_path, sync="never")  # what was acknowledged is in the journal
+        assert again.learning.learned == 40
+        again.close()
+
+    asyncio.run(asyncio.wait_for(through(), 60.0))
+
+
+def test_records_before_a_schema_are_refused_with_a_sentence(tmp_path):
+    chunk = SEA(seed=3).read(20)
+
+    async def through():
+        engine = Engine(make_learner("naive-bayes"), tmp_path, sync="never", every="each")
+        await engine.start()
+        with pytest.raises(ValueError, match="records must come after a schema"):
+            await engine.records(chunk.X)
+        assert "after a schema" in (await engine.learn(chunk.X, chunk.y.tolist())).refused
+        await engine.grow(Schema.numeric(3))
+        with pytest.raises(ValueError, match="at most the 3 features of the schema, got 4"):
+            await engine.records(np.zeros((2, 4)))
+        both = await asyncio.gather(*(engine.records(np.zeros((1, w))) for w in (3, 4, 4, 3)), return_exceptions=True)
+        assert [type(each).__name__ for each in both] == ["Given", "ValueError", "ValueError", "Given"]
+        assert (await engine.learn(chunk.X, chunk.y.tolist())).learned == 20
+        assert engine.book.counts().given == 2
+        await engine.stop()
+        again = Engine(make_learner("naive-bayes"), tmp_path, sync="never", every="each")
+        assert (again.learning.learned, again.book.counts().given, again.book.refused) == (20, 2, 5)
         again.close()
 
     asyncio.run(through())

@@ -14,7 +14,8 @@ from urllib.parse import parse_qsl
 import msgspec
 
 from thalweg.core.params import shown
-from thalweg.serve.records import TooLargeError, UnsupportedError
+from thalweg.serve.arrow import TooLargeError
+from thalweg.serve.records import UnsupportedError
 from thalweg.serve.security import HEADERS, ROLES, Caller, Gate
 from thalweg.serve.writer import UnavailableError
 

@@ -5,7 +5,7 @@ It turns each entry into jobs for those who learn, and into the reply to whoever
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple, final
+from typing import Any, NamedTuple, TypeGuard, final
 
 import msgspec
 import numpy as np
@@ -148,7 +148,11 @@ class Book:
                 return [], kept
         jobs: list[Job]
         reply: Any = None
-        if isinstance(entry, Records):
+        unfit = self._unfit(entry) if isinstance(entry, (Records, Learned)) else None
+        if unfit is not None:
+            self.refused += 1
+            jobs, reply = [], Outcome(0, 0, refused=unfit)
+        elif isinstance(entry, Records):
             jobs, reply = self._take_records(entry)
         elif isinstance(entry, Told):
             jobs, reply = self._take_labels(entry)
@@ -174,10 +178,10 @@ class Book:
         done: list[tuple[list[Job], Any]] = []
         at = 0
         while at < len(entries):
-            stop = at
-            if _plain_one(entries[at]):
+            stop, one = at, entries[at]
+            if _plain_one(one) and self._unfit(one) is None:
                 stop = at + 1
-                while stop < len(entries) and _plain_one(entries[stop]) and _alike(entries[stop], entries[at]):
+                while stop < len(entries) and _plain_one(other := entries[stop]) and _alike(other, one):
                     stop += 1
             if stop - at > 1:
                 done += self._take_together(entries[at:stop])  # type: ignore[arg-type]
@@ -199,6 +203,15 @@ class Book:
         ]
         done[-1] = jobs, done[-1][1]
         return done
+
+    def _unfit(self, entry: Records | Learned) -> str | None:
+        """Why the rows of an entry are none of this book; None: they are."""
+        if self.schema is None:
+            return "records must come after a schema, and there is none yet"
+        width, known = len(entry.X) // (8 * max(1, entry.rows)), self.schema.n_features
+        if len(entry.X) != 8 * width * entry.rows or width > known:
+            return f"records must have at most the {known:,} features of the schema, got {width:,}"
+        return None
 
     def _take_schema(self, schema: Schema) -> None:
         if self._tickets is None:
@@ -450,14 +463,12 @@ class Book:
             self._proba[places, : state["proba"].shape[1]] = state["proba"]
 
 
-def _plain_one(entry: Any_) -> bool:
+def _plain_one(entry: Any_) -> TypeGuard[Records]:
     return type(entry) is Records and entry.rows == 1 and entry.ids is None and entry.key is None
 
 
-def _alike(a: Any_, b: Any_) -> bool:
+def _alike(a: Records, b: Records) -> bool:
     """May two entries of records be taken together?"""
-    assert isinstance(a, Records)
-    assert isinstance(b, Records)
     return a.version == b.version and len(a.X) == len(b.X) and (a.classes is b.classes or a.classes == b.classes)
 
 

@@ -223,7 +223,7 @@ class Engine:
         for task in list(self._tasks):
             task.cancel()
         await self.writer.stop()
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError, UnavailableError):
             await self.snapshot()
         await self.thread.stop()
         self._aside.shutdown(wait=True)
@@ -308,6 +308,9 @@ class Engine:
         self._snapshot_if_due()
 
     def _full(self) -> str | None:
+        """Why nothing may be written down; None: it may."""
+        if self.thread.failed is not None:
+            return self.thread.failed
         if self.max_disk is None or self.journal.nbytes + self.snapshots.nbytes <= self.max_disk:
             return None
         return f"the folder has reached its ceiling of {self.max_disk:,} bytes"
@@ -315,7 +318,7 @@ class Engine:
     @property
     def trouble(self) -> str | None:
         """Why nothing can be written down; None: it can."""
-        return self.writer.trouble
+        return self.writer.trouble or self.thread.failed
 
     @property
     def version(self) -> Version:
@@ -367,7 +370,9 @@ class Engine:
             entry = entries.Records(
                 time.time(), len(X), X.tobytes(), said, version.classes, version.number, ids, key
             )  # fmt: skip
-            reply: Given = await self.submit(entry)
+            reply: Given | Outcome = await self.submit(entry)
+            if isinstance(reply, Outcome):
+                raise ValueError(reply.refused or "the key must be that of a request for answers, it was one for labels")
             return reply
         except UnavailableError:
             return Given(-1, len(X), bytes(len(X)), said, version.classes, version.number)
@@ -511,6 +516,8 @@ class Engine:
     async def _snapshot_quietly(self) -> None:
         try:
             await self.snapshot()
+        except UnavailableError:
+            pass  # the writer refuses by itself when learning has failed
         except OSError as error:
             self.writer.say(error)
 

@@ -86,6 +86,7 @@ class Journal:
         self._lock = threading.Lock()  # held while a segment begins, ends or is brought to the disk
         self._file = -1
         self._size = 0
+        self._torn = False
         self.position = 0
         """The last position written."""
         self.synced = 0
@@ -99,7 +100,7 @@ class Journal:
     def append(self, payloads: Sequence[bytes]) -> int:
         """Write entries; give the position of the first. Where that fails, nothing of them is left."""
         first, synced, position = self.position + 1, self.synced, self.position
-        if self._file < 0 or self._size >= self.segment:
+        if self._file < 0 or self._torn or self._size >= self.segment:
             with self._lock:
                 self._begin(first)
         parts: list[bytes] = []
@@ -156,14 +157,16 @@ class Journal:
         if self._file >= 0:
             os.close(self._file)
             self._old_bytes += self._size
-        self._file, self._size = file, _FIRST
+        self._file, self._size, self._torn = file, _FIRST, False
         if first not in self._starts:
             self._starts.append(first)
 
     def _cut(self, size: int) -> None:
-        """Leave nothing of entries that could not be written whole."""
-        with suppress(OSError):
+        """Leave nothing of entries that could not be written whole; where that fails, too, nothing may follow them."""
+        try:
             os.ftruncate(self._file, size)
+        except OSError:
+            self._torn = True
 
     # -- reading ------------------------------------------------------------------------------------------------------
 

@@ -62,10 +62,11 @@ class Snapshots:
         return min(self.positions()[-2:], default=0)
 
     def _measure(self) -> None:
-        self.nbytes = 0
+        nbytes = 0
         for position in self.positions():
             with suppress(FileNotFoundError):
-                self.nbytes += self._path(position).stat().st_size
+                nbytes += self._path(position).stat().st_size
+        self.nbytes = nbytes  # at once: other threads look at it
 
     def newest(self) -> tuple[State, dict[str, Any]] | None:
         """Read the newest snapshot that is good; None: there are none at all."""

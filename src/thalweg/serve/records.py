@@ -11,6 +11,7 @@ A record is an object by feature name, or a list of numbers in the order of the 
 """
 
 from collections.abc import Sequence
+from itertools import chain
 from typing import Any, NamedTuple, final
 
 import msgspec
@@ -22,11 +23,14 @@ from thalweg.active.strategy import REASONS
 from thalweg.core import door
 from thalweg.core.params import shown
 from thalweg.core.schema import Schema
+from thalweg.serve.arrow import TooLargeError, numeric, read_arrow
 from thalweg.serve.book import Given
 
 Floats = NDArray[np.float64]
 ARROW, CSV, JSON = "application/vnd.apache.arrow.stream", "text/csv", "application/json"
 DEEPEST = 16
+CELLS = 1 << 24
+"""Values of a request: empty columns, or records that lack nearly all, would become large."""
 _Scalar = None | bool | int | float | str
 
 
@@ -72,22 +76,23 @@ class Reader:
     """Reads requests for a service.
 
     target: the field that holds the label, where records have it. missing: may values be missing? extra: fields that
-    the schema does not have: "ignore" or "refuse". max_rows, max_features: the largest request.
+    the schema does not have: "ignore" or "refuse". max_rows, max_features: the largest request; max_bytes: of a body, also
+    unpacked.
     """
 
     def __init__(
         self, *, target: str | None, missing: bool, extra: str = "ignore", max_rows: int = 10_000,
-        max_features: int = 10_000,
+        max_features: int = 10_000, max_bytes: int = 16 << 20,
     ) -> None:  # fmt: skip
         self.target, self.missing, self.extra = target, missing, extra
-        self.max_rows, self.max_features = max_rows, max_features
+        self.max_rows, self.max_features, self.max_bytes = max_rows, max_features, max_bytes
         self.ignored = 0
         """Fields that were ignored."""
 
     def read(self, body: bytes, kind: str, schema: Schema | None, id_column: str | None = None) -> Read:
         """Read the records, and labels, of a request; what is wrong with it is a ValueError or TypeError."""
         if kind == ARROW:
-            return self._table(_arrow(body, self.max_rows), schema, id_column)
+            return self._table(read_arrow(body, rows=self.max_rows, nbytes=self.max_bytes), schema, id_column)
         if kind == CSV:
             return self._table(_csv(body), schema, id_column)
         if kind != JSON:
@@ -120,7 +125,7 @@ class Reader:
         if record is not None:
             return self._finish(self._rows([record], schema, labels), ids, labels, single=True)
         if given.records is not None:
-            self._check_rows(len(given.records))
+            self._check_rows(len(given.records), 0 if schema is None else schema.n_features)
             return self._finish(self._rows(given.records, schema, labels), ids, labels, single=False)
         import pyarrow as pa
 
@@ -175,7 +180,7 @@ class Reader:
     def _array(self, records: Sequence[Any], schema: Schema | None) -> tuple[Floats, Schema, None]:
         """Rows that are lists."""
         try:
-            array = np.array(records, dtype=np.float64)
+            array = _matrix(records)
         except (TypeError, ValueError, OverflowError):
             raise ValueError(
                 "records must be lists of numbers, all of the same length; null stands for a missing value"
@@ -192,7 +197,7 @@ class Reader:
     # -- tables -------------------------------------------------------------------------------------------------------
 
     def _table(self, table: Any, schema: Schema | None, id_column: str | None) -> Read:
-        self._check_rows(table.num_rows)
+        self._check_rows(table.num_rows, max(table.num_columns, 0 if schema is None else schema.n_features))
         names = table.column_names
         if len(set(names)) != len(names):
             raise ValueError("columns must have different names")
@@ -203,7 +208,7 @@ class Reader:
             if id_column not in names:
                 raise ValueError(f"id must name a column, got {shown(id_column)}")
             ids, table = table.column(id_column).to_pylist(), table.drop_columns([id_column])
-        if self.target is not None and self.target in table.column_names:
+        if self.target is not None and self.target in names:
             labels, table = table.column(self.target).to_pylist(), table.drop_columns([self.target])
         if schema is not None and not schema.open and self.extra == "ignore":
             known = set(schema.names)
@@ -211,7 +216,7 @@ class Reader:
             if more:
                 self.ignored += len(more) * table.num_rows
                 table = table.drop_columns(more)
-        X = None if schema is None else _numeric(table, schema)
+        X = None if schema is None else numeric(table, schema)
         if X is None:
             X, schema = door.rows(table, schema, missing=self.missing, learning=True)
         else:
@@ -235,17 +240,15 @@ class Reader:
                 raise ValueError("ids must be below 2^63 where they are numbers")
         return Read(X, schema, ids, labels, single)
 
-    def _check_rows(self, n: int) -> None:
+    def _check_rows(self, n: int, width: int = 0) -> None:
         if n > self.max_rows:
             raise TooLargeError(f"a request must have at most {self.max_rows:,} records, got {n:,}")
+        if n * width > CELLS:
+            raise TooLargeError(f"a request must have at most {CELLS:,} values, got {n:,} records of {width:,} features")
 
     def _check_width(self, schema: Schema) -> None:
         if schema.n_features > self.max_features:
             raise ValueError(f"there must be at most {self.max_features:,} features, got {schema.n_features:,}")
-
-
-class TooLargeError(ValueError):
-    """A request is too large: a 413."""
 
 
 class UnsupportedError(ValueError):
@@ -272,39 +275,17 @@ def _by_columns(records: list[dict[str, Any]], schema: Schema) -> Floats | None:
     return X
 
 
-def _numeric(table: Any, schema: Schema) -> Floats | None:
-    """A table whose columns are just the features of the schema, all numbers, none missing."""
-    import pyarrow as pa
-
-    if schema.nominal.any() or len(table.column_names) != schema.n_features:
-        return None
-    X = np.empty((table.num_rows, schema.n_features))
-    for f, name in enumerate(schema.names):
-        if name not in table.column_names:
-            return None
-        column = table.column(name)
-        if column.null_count or not (pa.types.is_floating(column.type) or pa.types.is_integer(column.type)):
-            return None
-        X[:, f] = column.to_numpy()
-    return X
-
-
-def _arrow(body: bytes, most: int) -> Any:
-    import pyarrow as pa
-
-    try:
-        with pa.ipc.open_stream(pa.py_buffer(body)) as stream:
-            batches, rows = [], 0
-            for batch in stream:
-                rows += batch.num_rows
-                if rows > most:
-                    raise TooLargeError(f"a request must have at most {most:,} records, got more")
-                batch.validate(full=True)
-                batches.append(batch)
-            return pa.Table.from_batches(batches, schema=stream.schema)
-    except (pa.ArrowException, OSError, UnicodeDecodeError, MemoryError) as error:
-        reason = (str(error) or type(error).__name__).splitlines()[0][:200]
-        raise ValueError(f"body must be a stream of Arrow IPC: {reason}") from None
+def _matrix(records: Sequence[Any]) -> Floats:
+    """Lists of numbers as an array; where they are plain and equally long, the short way."""
+    if records and type(records[0]) is list and records[0] and len(set(map(len, records))) == 1:
+        width = len(records[0])
+        try:
+            flat = np.fromiter(chain.from_iterable(records), dtype=np.float64, count=len(records) * width)
+        except (TypeError, ValueError):  # a tensor, or something that is wrong
+            pass
+        else:
+            return flat.reshape(len(records), width)
+    return np.array(records, dtype=np.float64)
 
 
 def _csv(body: bytes) -> Any:
@@ -388,37 +369,6 @@ def to_json(given: Given, single: bool) -> bytes:
     tickets = list(range(given.first, given.first + given.rows)) if recorded else None
     wanted = (given.first + np.flatnonzero(np.frombuffer(given.why, dtype=np.int8))).tolist() if recorded else []
     return encode(Many(labels, given.classes, proba.tolist(), tickets, wanted, given.version))
-
-
-def to_arrow(given: Given) -> bytes:
-    """Write an answer as Arrow IPC: label, p(class) for each, ticket, wanted; the version in the metadata."""
-    import pyarrow as pa
-
-    proba = np.frombuffer(given.proba).reshape(given.rows, len(given.classes))
-    recorded = given.first >= 0
-    columns: dict[str, Any] = {"label": _labels_column(proba, given.classes)}
-    columns |= {f"p({label})": pa.array(np.ascontiguousarray(proba[:, c])) for c, label in enumerate(given.classes)}
-    first = given.first if recorded else 0
-    columns["ticket"] = pa.array(
-        np.arange(first, first + given.rows), mask=None if recorded else np.ones(given.rows, bool)
-    )
-    columns["wanted"] = pa.array(np.frombuffer(given.why, dtype=np.int8) > 0)
-    table = pa.table(columns).replace_schema_metadata({"version": str(given.version)})
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, table.schema) as stream:
-        stream.write_table(table)
-    out: bytes = sink.getvalue().to_pybytes()
-    return out
-
-
-def _labels_column(proba: Floats, classes: list[Any]) -> Any:
-    """The most probable label of each record, null where there is no answer."""
-    import pyarrow as pa
-
-    if not classes:
-        return pa.nulls(len(proba))
-    codes = proba.argmax(axis=1)
-    return pa.array(classes).take(pa.array(codes, mask=proba.max(axis=1) <= 0.0))
 
 
 def record_of(row: Floats, schema: Schema) -> Any:

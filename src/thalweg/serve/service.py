@@ -15,6 +15,7 @@ from thalweg import __version__
 from thalweg.core import params
 from thalweg.core.params import shown
 from thalweg.serve import state
+from thalweg.serve.arrow import to_arrow
 from thalweg.serve.asgi import Kernel, Receive, Reply, Request, Send, error, reply
 from thalweg.serve.book import Outcome
 from thalweg.serve.desk import Desk
@@ -23,7 +24,7 @@ from thalweg.serve.learning import Event, Version
 from thalweg.serve.monitoring import Monitor, prometheus
 from thalweg.serve.openapi import document
 from thalweg.serve.pages import add_pages
-from thalweg.serve.records import ARROW, Read, Reader, encode, to_arrow, to_json
+from thalweg.serve.records import ARROW, Read, Reader, encode, to_json
 from thalweg.serve.security import Gate
 from thalweg.serve.writer import UnavailableError
 
@@ -87,7 +88,7 @@ class Service:
         self.engine = engine
         self.reader = Reader(
             target=target, missing=engine.missing, extra=extra, max_rows=min(max_rows, engine.book.max_open),
-            max_features=max_features,
+            max_features=max_features, max_bytes=max_body,
         )  # fmt: skip
         self.monitor = Monitor(engine)
         self.started = 0.0
@@ -234,11 +235,17 @@ class Service:
     async def _answer(self, X: Floats) -> tuple[Floats, Version]:
         """Answer rows; where that is known to take a while, beside the loop."""
         if self._cost * len(X) > _AHEAD:
-            return await asyncio.to_thread(self.engine.answer, X)
-        began = time.perf_counter()
+            return await asyncio.to_thread(self._measured, X)
+        return self._measured(X)
+
+    def _measured(self, X: Floats) -> tuple[Floats, Version]:
+        """Answer rows, and remember what a row costs of the processor, which a busy machine does not change."""
+        began = time.thread_time()
         found = self.engine.answer(X)
-        if len(X) >= 64 or time.perf_counter() - began > _AHEAD:
-            self._cost += 0.1 * ((time.perf_counter() - began) / len(X) - self._cost)
+        took = time.thread_time() - began
+        if len(X) >= 64 or took > _AHEAD or self._cost * len(X) > _AHEAD:
+            each = took / len(X)  # the first answer may have compiled something: what is less counts for more
+            self._cost += (0.1 if each > self._cost else 0.5) * (each - self._cost)
         return found
 
     async def explain(self, request: Request) -> Reply:

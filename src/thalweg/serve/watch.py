@@ -50,38 +50,45 @@ class Watch:
             return
         width = X.shape[1]
         rows = np.concatenate([_padded(part, width) for part in self._waiting])
-        for start in range(0, len(rows) - BLOCK + 1, BLOCK):
-            self._block(rows[start : start + BLOCK])
-        rest = rows[len(rows) // BLOCK * BLOCK :]
+        n = len(rows) // BLOCK
+        self._blocks(rows[: n * BLOCK].reshape(n, BLOCK, width))
+        rest = rows[n * BLOCK :]
         self._waiting, self._count = [rest.copy()], len(rest)
 
-    def _block(self, rows: Floats) -> None:
-        more = rows.shape[1] - len(self._moments)
+    def _blocks(self, blocks: Floats) -> None:
+        """Take blocks in order. What is added up is added up for all of them at once."""
+        more = blocks.shape[2] - len(self._moments)
         if more > 0:
             self._moments = np.pad(self._moments, ((0, more), (0, 0)))
             self._ends = np.concatenate([self._ends, np.tile([np.inf, -np.inf], (more, 1))])
             self._shares = np.pad(self._shares, ((0, more), (0, 0), (0, 0)))
-        there = rows == rows
-        n = np.maximum(np.count_nonzero(there, axis=0), 1)
-        values = rows if n.min() == len(rows) else np.where(there, rows, 0.0)
-        mean = values.sum(axis=0) / n
-        spread = np.maximum((values * values).sum(axis=0) / n - mean * mean, 0.0)
-        lost = 1.0 - n / len(rows)
-        m, first = self._moments, self.blocks == 0
-        late, usual = (1.0, 1.0) if first else (RECENT, max(USUAL, 1.0 / (self.blocks + 1)))
-        m[:, 0] += late * (mean - m[:, 0])
-        m[:, 2] += usual * (spread + (mean - m[:, 1]) ** 2 * (0.0 if first else 1.0) - m[:, 2])
-        m[:, 1] += usual * (mean - m[:, 1])
-        m[:, 3] += late * (lost - m[:, 3])
-        m[:, 4] += usual * (lost - m[:, 4])
-        self._ends[:, 0] = np.fmin(self._ends[:, 0], np.fmin.reduce(rows))
-        self._ends[:, 1] = np.fmax(self._ends[:, 1], np.fmax.reduce(rows))
-        for f in self._nominal[:1_000]:
-            codes = np.minimum(values[there[:, f], f], CODES - 1).astype(np.int64)
-            share = np.bincount(codes, minlength=CODES) / n[f]
-            self._shares[f, 0] += late * (share - self._shares[f, 0])
-            self._shares[f, 1] += usual * (share - self._shares[f, 1])
-        self.blocks += 1
+        blocks = np.ascontiguousarray(blocks.transpose(0, 2, 1))  # block, feature, record
+        there = blocks == blocks
+        n = np.count_nonzero(there, axis=2)
+        whole = n.min(initial=BLOCK) == BLOCK
+        n = np.maximum(n, 1)
+        values = blocks if whole else np.where(there, blocks, 0.0)
+        means = values.sum(axis=2) / n
+        spreads = np.maximum((values * values).sum(axis=2) / n - means * means, 0.0)
+        lost = 1.0 - n / BLOCK
+        low, high = (np.minimum, np.maximum) if whole else (np.fmin, np.fmax)
+        self._ends[:, 0] = np.fmin(self._ends[:, 0], low.reduce(low.reduce(blocks, axis=2), axis=0))
+        self._ends[:, 1] = np.fmax(self._ends[:, 1], high.reduce(high.reduce(blocks, axis=2), axis=0))
+        m = self._moments.T
+        for b, (mean, spread, gone) in enumerate(zip(means, spreads, lost, strict=True)):
+            first = self.blocks == 0
+            late, usual = (1.0, 1.0) if first else (RECENT, max(USUAL, 1.0 / (self.blocks + 1)))
+            m[0] += late * (mean - m[0])
+            m[2] += usual * ((spread if first else spread + (mean - m[1]) ** 2) - m[2])
+            m[1] += usual * (mean - m[1])
+            m[3] += late * (gone - m[3])
+            m[4] += usual * (gone - m[4])
+            for f in self._nominal[:1_000]:
+                codes = np.minimum(values[b, f, there[b, f]], CODES - 1).astype(np.int64)
+                share = np.bincount(codes, minlength=CODES) / n[b, f]
+                self._shares[f, 0] += late * (share - self._shares[f, 0])
+                self._shares[f, 1] += usual * (share - self._shares[f, 1])
+            self.blocks += 1
 
     def scores(self, schema: Schema | None = None) -> list[float]:
         """Say of each feature how far it is from its usual self.

@@ -18,11 +18,12 @@ import numpy as np
 
 from thalweg.core.answering import Answering
 from thalweg.core.schema import Schema
+from thalweg.serve.arrow import to_arrow
 from thalweg.serve.asgi import Kernel, Receive, Reply, Request, Send, error, while_there
 from thalweg.serve.book import Given
 from thalweg.serve.entries import Records
 from thalweg.serve.predictor import Predictor
-from thalweg.serve.records import ARROW, Reader, to_arrow, to_json
+from thalweg.serve.records import ARROW, Reader, to_json
 from thalweg.serve.security import Gate, read_tokens
 from thalweg.serve.wire import Wire
 from thalweg.serve.writer import UnavailableError
@@ -41,7 +42,7 @@ class Worker:
         self.predictor = Predictor(versions, poll=0.02, wait=60.0, mapped=True)
         self.reader = Reader(
             target=settings["target"], missing=settings["missing"], extra=settings["extra"],
-            max_rows=settings["max_rows"], max_features=settings["max_features"],
+            max_rows=settings["max_rows"], max_features=settings["max_features"], max_bytes=settings["max_body"],
         )  # fmt: skip
         tokens = None if settings["token_file"] is None else read_tokens(settings["token_file"])
         gate = Gate(tokens, settings["rate"])
