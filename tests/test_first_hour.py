@@ -2,6 +2,8 @@
 
 import json
 import os
+import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -12,6 +14,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import rare_streams
 import thalweg
 from thalweg import (
     AdaptiveRandomForest,
@@ -196,3 +199,65 @@ def test_rows_of_a_frame_are_the_same_as_its_records() -> None:
     one = prequential(ArrayStream(frame, "churned"), NaiveBayes())
     two = prequential(frame.to_dict("records"), NaiveBayes(), target="churned")
     assert one.accuracy == two.accuracy
+
+
+@pytest.mark.parametrize("kind", ["csv", "semicolon", "latin-1", "jsonl", "parquet"])
+def test_the_command_to_type_next_works(run, tmp_path: Path, monkeypatch, kind: str) -> None:
+    frame = CHURN.assign(customer_id=[f"C{i}" for i in range(N)], note=[f"calls about bill {i}" for i in range(N)],
+                         town=R.choice(["Köln", "Genève"], N)).iloc[:, [4, 0, 1, 2, 5, 6, 3]]  # fmt: skip
+    path = tmp_path / {"jsonl": "c.jsonl", "parquet": "c.parquet"}.get(kind, "c.csv")
+    if kind == "jsonl":
+        frame.to_json(path, orient="records", lines=True)
+    elif kind == "parquet":
+        frame.assign(signup=pd.to_datetime(frame.signup)).to_parquet(path, index=False)
+    else:
+        text = frame.to_csv(index=False, sep=";" if kind == "semicolon" else ",")
+        path.write_text(text, "latin-1" if kind == "latin-1" else "utf-8")
+    monkeypatch.chdir(tmp_path)
+    for words in (
+        ["run", "naive-bayes", path.name],
+        ["show", path.name],
+        ["compare", "naive-bayes", "--on", path.name],
+    ):
+        code, _, err = run(*words)
+        first, advice = err.splitlines()
+        assert code == 2
+        assert "--target" in first or "--encoding" in first
+        condition, typed = advice.removeprefix("thalweg: ").split(": ", 1)
+        assert condition == "if 'churned' is the column to predict, type"
+        program, *typed_words = shlex.split(typed)
+        assert (program, typed_words[: len(words)]) == ("thalweg", words)
+        code, out, err = run(*typed_words)
+        assert (code, "holds" in err or "nearly every" in err) == (0, False)
+        assert "naive-bayes" in out or "1,200 rows" in out
+
+
+def test_advice_is_given_only_where_it_helps(run, tmp_path: Path) -> None:
+    (tmp_path / "numbers.csv").write_text("a,b\n" + "".join(f"{i}.5,{i}.25\n" for i in range(300)), "utf-8")
+    words = ["run", "naive-bayes", str(tmp_path / "numbers.csv")]
+    code, _, err = run(*words)
+    assert (code, len(err.splitlines())) == (2, 1)  # no column has classes
+    code, _, err = run(*words, "--target", "c")
+    assert (code, len(err.splitlines())) == (2, 1)
+
+
+@pytest.mark.parametrize(("learner", "way"), [("hoeffding-tree", "balanced"), ("arf(size=3)", "under")])
+def test_a_rare_class_that_is_missed_gets_the_option_to_type(run, tmp_path: Path, learner: str, way: str) -> None:
+    table = rare_streams.churn(4000)
+    path = tmp_path / "rare.csv"
+    rare_streams.write({name: table[name] for name in ("months", "calls", "plan", "churned")}, path)
+    words = ["run", learner, str(path), "--target", "churned"]
+    code, out, err = run(*words)
+    assert (code, err) == (
+        0,
+        f"thalweg: to find more of them, try: {shlex.join(['thalweg', *words])} --class-weight {way}\n",
+    )
+    assert out.startswith(("Finds", "Never says"))
+    assert run(*words, "--quiet")[2] == ""
+    code, more, err = run(*words, "--class-weight", way)
+    assert (code, err) == (0, "")
+    found, before = (
+        int(re.match(r"(?:Finds|Never says 'yes': finds) (\w+)", text)[1].replace("none", "0")) for text in (more, out)
+    )
+    assert found >= 5 * max(before, 1)
+    assert run("run", learner, "sea", "--limit", 2000)[2] == ""  # no class is rare

@@ -232,7 +232,7 @@ def test_a_file_that_is_not_there_is_what_is_said_first(run, words: tuple[str, .
     file = tmp_path / "rows.csv"
     assert run(*words, file) == (2, "", f"thalweg: {file} does not exist\n")
     file.write_text("x,y\n1,a\n", "utf-8")
-    said = f"thalweg: --target must name the column of {file} to predict: one of the columns 'x', 'y' of rows.csv\n"
+    said = f"thalweg: --target must name the column of {file} to predict: one of the columns 'x', 'y'\n"
     assert run(*words, file) == (2, "", said)
     assert "demo" in run()[1]
 

@@ -3,12 +3,16 @@
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import thalweg
 from thalweg import (
     ActiveLearner,
     Agrawal,
+    Balanced,
+    DateParts,
+    HashedText,
     HoeffdingTree,
     Imputer,
     MinMaxScaler,
@@ -218,3 +222,36 @@ def test_the_command_line(run, tmp_path):
     assert (code, err) == (0, "")
     assert json.loads(out)["learner"] == "standard-scaler | one-hot(max_values=4) | naive-bayes"
     assert isinstance(thalweg.load(tmp_path / "m.safetensors"), Pipeline)
+
+
+def test_what_is_made_of_a_column_counts_for_the_column() -> None:
+    rng = np.random.default_rng(3)
+    n = 3000
+    left = rng.random(n) < 0.5
+    frame = pd.DataFrame(
+        {"day": pd.date_range("2024-01-01", periods=n, freq="h").astype(str), "noise": rng.normal(size=n),
+         "note": np.where(left, "cancel", "thanks"), "plan": rng.choice(["a", "b"], n)}
+    )  # fmt: skip
+    parts = (DateParts("day"), HashedText("note", width=16), StandardScaler(), OneHot("plan"))
+    learner = pipeline(*parts, HoeffdingTree(**EAGER))
+    result = prequential(frame.assign(left=left), learner, target="left")
+    found = learner.importances()
+    assert next(iter(found)) == "note"
+    assert set(found) == {"day", "noise", "note", "plan"}
+    assert sum(found.values()) == pytest.approx(1.0)
+    assert learner.feature_importances_.shape == (len(learner.schema.names),)
+    assert learner.feature_importances_.sum() == pytest.approx(learner.model.feature_importances_.sum())
+    assert result.importances is not None
+    assert dict(result.importances) == pytest.approx(found, abs=1e-5)
+    with pytest.raises(TypeError, match="shuffles no columns"):
+        learner.importances(frame, left)
+
+
+def test_a_selected_column_counts_under_its_own_name() -> None:
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(3000, 5))
+    learner = pipeline(StandardScaler(), Select(k=1), HoeffdingTree()).partial_fit(X, X[:, 3] > 0)
+    assert learner.importances() == {"x3": 1.0, "x0": 0.0, "x1": 0.0, "x2": 0.0, "x4": 0.0}
+    wrapped = Balanced(pipeline(StandardScaler(), NaiveBayes())).partial_fit(X, X[:, 3] > 0)
+    with pytest.raises(AttributeError):
+        _ = wrapped.feature_importances_  # naive Bayes does not say

@@ -148,5 +148,5 @@ def main() -> None:
     except (KeyboardInterrupt, typer.Abort) as error:
         stop(error)
     except (ValueError, TypeError, OSError, ImportError) as error:
-        fail(str(error))
+        fail(str(error), notes=getattr(error, "__notes__", ()))
     sys.exit(code if isinstance(code, int) else 0)

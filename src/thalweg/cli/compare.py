@@ -42,6 +42,7 @@ def compare(
     """Compare learners on streams; stopped at any time, the same command goes on from there."""
     from rich.console import Console
 
+    from thalweg.cli.advice import advised
     from thalweg.comparison import compare as run
     from thalweg.comparison.live import Live
     from thalweg.comparison.outcome import NO_RANKING
@@ -49,7 +50,7 @@ def compare(
     shared.hush(quiet)
     named, streams = _named(learners), _streams(on)
     try:
-        with Live(Console(stderr=True, quiet=quiet), named, streams) as live:
+        with advised(data, *streams.values()), Live(Console(stderr=True, quiet=quiet), named, streams) as live:
             found = run(
                 named, on=streams, seeds=_seeds(seeds), limit=limit, jobs=jobs, folder=out,
                 delay=shared.read_delay(delay), window=window, metric=metric, control=control, fresh=fresh,

@@ -79,8 +79,11 @@ class FileOptions:
         return given
 
     def open(self, stream: str, *, seed: int | None = None, **more: Any) -> "Stream":
-        """Open the stream that a command line names."""
-        return open_stream(stream, seed=seed, **self.chosen() | more)
+        """Open the stream that a command line names; where that fails, say what to type."""
+        from thalweg.cli.advice import advised
+
+        with advised(self, stream):
+            return open_stream(stream, seed=seed, **self.chosen() | more)
 
 
 def split(texts: list[str]) -> tuple[str, ...]:

@@ -1,6 +1,7 @@
 """The command ``thalweg run``: a learner through a stream, and how well that went."""
 
 import ast
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
@@ -8,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from thalweg.cli import shared
+from thalweg.cli.advice import for_more_found
 from thalweg.cli.names import complete_learners
 from thalweg.cli.options import AS_IT_IS, FileOptions, split
 from thalweg.core.names import parse, steps
@@ -140,6 +142,8 @@ def run(
     for path in (save, plot, predictions, report, json):
         if path is not None:
             print(f"written: {path}")
+    if not quiet and (line := for_more_found(result, model)):
+        print(f"thalweg: {line}", file=sys.stderr)
 
 
 def _title(learner: str, chosen: Mapping[str, Any]) -> str:

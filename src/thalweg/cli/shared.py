@@ -5,7 +5,7 @@ import os
 import shlex
 import sys
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn
@@ -36,9 +36,10 @@ Jobs = Annotated[int, typer.Option(help="Runs at a time, each in a process with 
 Fresh = Annotated[bool, typer.Option("--fresh", help="Run all again, also what is done.")]
 
 
-def fail(message: str, code: int = 2) -> NoReturn:
-    """End with one line on standard error."""
-    print(f"thalweg: {' '.join(message.split())}", file=sys.stderr)
+def fail(message: str, code: int = 2, notes: Sequence[str] = ()) -> NoReturn:
+    """End with one line on standard error, and one for each note, such as what to type next."""
+    for line in (message, *notes):
+        print(f"thalweg: {' '.join(line.split())}", file=sys.stderr)
     sys.exit(code)
 
 

@@ -177,6 +177,12 @@ class Schema(msgspec.Struct, frozen=True, dict=True):
                 found.setdefault(f.text, []).append(i)
         return {text: np.array(places, dtype=np.int64) for text, places in found.items()}
 
+    @cached_property
+    def column_of(self) -> NDArray[np.int64]:
+        """Of each feature, the place of its column among ``columns``."""
+        places = {name: i for i, name in enumerate(self.columns)}
+        return np.array([places[f.name if f.text is None else f.text.column] for f in self.features], dtype=np.int64)
+
     @property
     def n_features(self) -> int:
         """How many columns a row has."""

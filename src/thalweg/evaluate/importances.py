@@ -118,8 +118,10 @@ class Watched:
         points.append((rows, now))
         values = np.zeros((len(points), len(now)))  # features may have joined on the way
         for k, (_, shares) in enumerate(points):
-            values[k, : len(shares)] = np.round(shares, DECIMALS)
-        return Importances([at for at, _ in points], learner.schema.names, values)
+            values[k, : len(shares)] = shares
+        columns = np.zeros((len(points), len(learner.schema.columns)))  # all features of a text are one column
+        np.add.at(columns.T, learner.schema.column_of, values.T)
+        return Importances([at for at, _ in points], learner.schema.columns, np.round(columns, DECIMALS))
 
     def to_array(self) -> Floats:
         """Give the points as a table: rows, then the importance of each feature; NaN: it had not joined yet."""

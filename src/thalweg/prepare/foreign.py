@@ -73,6 +73,18 @@ class Foreign(Transformer):
         out = structs.replace(schema, features=features, shape=None, rank=None)
         return Plan(schema, out, columns, others, (inner, names))
 
+    def counted_back(self, shares: Floats) -> Floats:
+        """Let a feature count for the column of its name, or else for all columns that the model works on alike."""
+        plan = self._plan
+        assert plan is not None, "meet comes first"
+        back, names = np.zeros(plan.schema.n_features), list(plan.schema.names)
+        for name, share in zip(plan.out.names, shares, strict=True):
+            if name in names:
+                back[names.index(name)] += share
+            else:
+                back[plan.columns] += share / len(plan.columns)
+        return back
+
     def _start(self, plan: Plan) -> None:
         self._model = self._new_model()
         self._waiting: list[Floats] = []

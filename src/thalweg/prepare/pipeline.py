@@ -9,6 +9,7 @@ import numpy as np
 from thalweg.core.classifier import Classifier, Floats, Ints
 from thalweg.core.door import Rows, take_rows
 from thalweg.core.fields import REQUIRED, free
+from thalweg.core.in_use import looks
 from thalweg.core.inside import Inner, check_inner
 from thalweg.core.params import shown
 from thalweg.core.protocols import State
@@ -157,6 +158,44 @@ class Pipeline(Classifier):
     def replacements(self) -> list[tuple[int, int]]:
         """What the learner tells about members it replaced."""
         return list(getattr(self._inner.learner, "replacements", ())) if self._started else []
+
+    @property
+    @looks
+    def feature_importances_(self) -> Floats:
+        """How much each feature that goes in matters to the learner, in the order of the columns, where it knows.
+
+        What was made of a feature counts for it: the words of a text, the parts of a date, the lags of a number.
+        """
+        learner: Any = self._inner.lend(self._labels) if self._started else self.learner
+        shares: Floats = learner.feature_importances_
+        for step in reversed(self._steps):
+            shares = step.counted_back(shares)
+        return shares
+
+    def importances(self, X: Any = None, y: Any = None, *, repeats: int = 3, seed: int = 1) -> dict[str, float]:
+        """How much each of your columns matters to the learner, greatest first, where it knows; a text is one column.
+
+        X, y, repeats, seed: not for a pipeline, which shuffles no columns; ask its model with transformed rows.
+
+        Examples
+        --------
+        >>> from thalweg import HashedText, HoeffdingTree, pipeline
+        >>> learner = pipeline(HashedText("note", width=16), HoeffdingTree(grace_period=50, tau=0.2))
+        >>> for i in range(400):
+        ...     note = "cancel it, please" if i % 2 else "thank you"
+        ...     _ = learner.learn_one({"note": note, "months": i % 7}, "left" if i % 2 else "stayed")
+        >>> learner.importances()
+        {'note': 1.0, 'months': 0.0}
+        """
+        if X is not None or y is not None:
+            raise TypeError(
+                "a Pipeline shuffles no columns: ask its model about transformed rows, "
+                "pipeline.model.importances(pipeline.transform(X), y)"
+            )
+        shares = self.feature_importances_
+        assert self._schema is not None
+        columns = np.bincount(self._schema.column_of, weights=shares)
+        return {self._schema.columns[i]: float(columns[i]) for i in np.argsort(-columns, kind="stable")}
 
     def explain_one(self, x: Any) -> Any:
         """Refuse: the learner behind the transformers explains in terms of transformed features."""

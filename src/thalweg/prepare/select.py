@@ -85,6 +85,10 @@ class Select(Transformer):
         out = structs.replace(schema, features=tuple(made), shape=None, rank=None)
         return Plan(schema, out, columns, np.zeros(0, dtype=np.int64), others)
 
+    def _sources(self, plan: Plan) -> Ints:
+        chosen = self._choice.chosen  # an empty place is 0 in every row: nothing can count there
+        return np.concatenate([plan.columns[np.maximum(chosen, 0)], plan.more])
+
     def _learner(self) -> Classifier | None:
         if isinstance(self.by, str):
             return None if self.by == INFORMATION else make_learner(self.by)

@@ -240,6 +240,18 @@ class Transformer(Parametrised, Kept):
         self._follow(plan, X, y, w, learned, out)
         return out
 
+    def counted_back(self, shares: Floats) -> Floats:
+        """Let what each feature that comes out counts, count for the feature that it was made of."""
+        plan = self._plan
+        assert plan is not None, "meet comes first"
+        back = np.zeros(plan.schema.n_features)
+        np.add.at(back, self._sources(plan), shares)
+        return back
+
+    def _sources(self, plan: Plan) -> Ints:
+        """Say which feature that goes in each one that comes out was made of."""
+        return np.searchsorted(plan.places, np.arange(plan.out.n_features), side="right") - 1
+
     def lend(self, labels: Labels) -> Self:
         """Give the transformer itself as one that knows the labels, to be looked at or copied, not to learn."""
         self._labels = labels

@@ -262,7 +262,7 @@ def _open_file(text: str, target: str | None, options: dict[str, Any]) -> "Strea
         if not guessed or not str(error).startswith("target must"):
             raise
         where = "standard input" if text[:1] == "-" else text
-        rule = str(error).removeprefix("target must be ").removesuffix(f", got {DEFAULT!r}")
+        rule = str(error).removeprefix("target must be ").rpartition(" of ")[0]
         raise ValueError(f"--target must name the column of {where} to predict: {rule}") from None
 
 

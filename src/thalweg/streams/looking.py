@@ -266,8 +266,9 @@ class _Columns:
 def _are_plain(few: NDArray[np.float64]) -> NDArray[np.bool_]:
     """Say which columns rise and fall and hold fractions, by the first records: numbers, not to be remarked on."""
     steps = np.diff(few, axis=0)
-    rises, falls, fractions = ((a > 0.0).any(axis=0) for a in (steps, -steps, few - np.floor(few)))
-    plain: NDArray[np.bool_] = rises & falls & fractions
+    plain = np.ones(few.shape[1], dtype=np.bool_)
+    for part in (steps, -steps, few - np.floor(few)):
+        plain &= (part > 0.0).any(axis=0)
     return plain
 
 
@@ -310,7 +311,7 @@ def _target(seen: Peek, codes: NDArray[np.int64], name: str) -> Iterator[Remark]
 def _codes(y: NDArray[Any]) -> NDArray[np.int64]:
     """Give equal labels equal numbers from 0 on, at most a few times as many as there are labels."""
     if y.dtype.kind in "biu" and int(y.max()) - int(y.min()) < 4 * len(y):
-        return y.astype(np.int64) - y.min().astype(np.int64)
+        return np.asarray(y.astype(np.int64) - y.min().astype(np.int64), dtype=np.int64)
     if y.dtype == object:
         known: dict[Any, int] = {}
         return np.array([known.setdefault(v, len(known)) for v in y.tolist()], dtype=np.int64)

@@ -199,7 +199,7 @@ BAD: list[tuple[str, str | bytes, dict[str, Any], str]] = [
     ("x.jsonl", J * 1000 + '{"a": "u", "class": "x"}\n', {}, "line 1001 of x.jsonl must have a number in field 'a'"),
     ("x.jsonl", J * 1000 + '{"b": 1, "class": "x"}\n', {}, "line 1001 .* only the fields of the first .* 'b'"),
     ("x.jsonl", '{"a": [1], "class": "x"}\n', {}, r"field 'a' of x.jsonl must hold numbers or text, got \[1\]"),
-    ("x.jsonl", J, {"target": "k"}, r"target must be one of the fields \['a', 'class'\] of x.jsonl, got 'k'"),
+    ("x.jsonl", J, {"target": "k"}, r"target must be one of the fields 'a', 'class' of x.jsonl, got 'k'"),
     ("x.jsonl", J.encode() + b'{"a": 1, "class": "\xe9"}\n', {}, "line 2 of x.jsonl must be a JSON object"),
     # LIBSVM
     ("x.svm", "", {}, "x.svm must have records with index:value pairs, it has none"),

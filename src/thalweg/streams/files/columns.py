@@ -16,6 +16,15 @@ from thalweg.core.schema import Feature, Schema
 INDEX = "__index_level_0__"  # what pandas calls the index of a frame in Parquet
 
 
+class ColumnError(ValueError):
+    """A column that a table does not have, or that cannot be read as it is."""
+
+    def __init__(self, message: str, *, argument: str = "", columns: Collection[str] = (), dates: str = "") -> None:
+        super().__init__(message)
+        self.argument, self.columns, self.dates = argument, tuple(columns), dates
+        """Which argument named no column; the columns that there are; the column that holds dates."""
+
+
 class Columns:
     """The columns of one table by their use. Its schema grows as new values of nominal columns appear.
 
@@ -106,9 +115,10 @@ class Columns:
         if not isinstance(name, str):
             raise TypeError(f"{argument} must name a column, got {shown(name)}")
         if name not in types:
-            raise ValueError(
-                f"{argument} must be one of the columns {listed(list(types))} of {self.where}, got {shown(name)}"
-            )
+            raise ColumnError(
+                f"{argument} must be one of the columns {listed(list(types))} of {self.where}, got {shown(name)}",
+                argument=argument, columns=types,
+            )  # fmt: skip
 
     def _refuse_foreign(self, name: str, kind: Any) -> None:
         import pyarrow.types as t
@@ -129,7 +139,8 @@ class Columns:
             ways += [f"leave it out by drop=[{name!r}] (--drop {name})"]
         what = "dates or times" if dated else kind
         advice = f": {', or '.join(ways)}" if ways else ""
-        raise ValueError(f"column {name!r} of {self.where} must hold numbers or text, got {what}{advice}")
+        message = f"column {name!r} of {self.where} must hold numbers or text, got {what}{advice}"
+        raise ColumnError(message, dates=name if dated and name != self.target else "")
 
 
 def _dated(kind: Any) -> bool:

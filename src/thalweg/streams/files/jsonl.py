@@ -15,6 +15,7 @@ from thalweg.core.readings import Readings
 from thalweg.core.schema import Schema
 from thalweg.streams.files.block import Block, Mark
 from thalweg.streams.files.block_stream import BlockStream
+from thalweg.streams.files.columns import ColumnError, listed
 from thalweg.streams.files.lines import line_blocks
 from thalweg.streams.files.named_columns import NamedColumns
 from thalweg.streams.files.records import FIRST, Records, infer, label_column, true_or_false
@@ -98,9 +99,10 @@ class JSONLinesStream(NamedColumns, BlockStream):
         names = list(dict.fromkeys(n for r in first for n in r))
         for argument, name in [*self._uses(), *(("drop", n) for n in self.drop)]:
             if name is not None and name not in names:
-                raise ValueError(
-                    f"{argument} must be one of the fields {shown(names, 200)} of {self._name}, got {name!r}"
-                )
+                raise ColumnError(
+                    f"{argument} must be one of the fields {listed(names)} of {self._name}, got {name!r}",
+                    argument=argument, columns=names,
+                )  # fmt: skip
         schema = infer(
             first, self._name, self._leave, self.nominal, self.readings.joined(Readings.of(self._given_schema))
         )
