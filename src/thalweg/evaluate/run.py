@@ -21,6 +21,8 @@ from thalweg.core.protocols import State, Stream
 from thalweg.core.schema import Feature, Schema
 from thalweg.core.tables import prefixed, under
 from thalweg.evaluate.importances import Watched
+from thalweg.evaluate.join import Join, Reunion, Told
+from thalweg.evaluate.joined import Joined, Meeting
 from thalweg.evaluate.metrics import Metrics
 from thalweg.evaluate.origin import about, name_of, stream_params
 from thalweg.evaluate.pending import Pending
@@ -65,14 +67,17 @@ class Run:
     """A learner on its way through a stream, and what is known about it so far."""
 
     def __init__(
-        self, stream: Stream, learner: Classifier, *, every: int, window: int, metrics: tuple[str, ...] | None,
+        self, stream: Stream | Joined, learner: Classifier, *, every: int, window: int, metrics: tuple[str, ...] | None,
         delay: int | str, compat: Literal["moa"] | None, name: str | None, stream_name: str | None,
-        keep: bool = False, beside: Mapping[str, Classifier] | None = None,
+        keep: bool = False, beside: Mapping[str, Classifier] | None = None, join: Join | None = None,
     ) -> None:  # fmt: skip
         self.stream, self.learner = stream, learner
+        self.join = join
+        """Where labels come from another stream: ``stream`` gives meetings then."""
+        self.told = Told()
         self.others = [
             Run(stream, other, every=every, window=window, metrics=metrics, delay=delay, compat=compat, name=title,
-                stream_name=stream_name)
+                stream_name=stream_name, join=join)
             for title, other in (beside or {}).items()
         ]  # fmt: skip
         """Learners that play the same rows, to compare with."""
@@ -85,6 +90,8 @@ class Run:
         self.labels: Labels | None = None
         self.kept: list[tuple[Ints, Floats]] | None = [] if keep else None
         """The classes and the probabilities of all chunks, where they are kept."""
+        self.came: list[tuple[Ints, Ints]] = []
+        """Which rows have these classes, of those whose labels came later."""
         self.rows = 0
         self.busy = False
         """Are there rows that were read, but not yet learned and scored?"""
@@ -116,9 +123,14 @@ class Run:
         n = min(chunk, self.every - self.rows % self.every)
         return n if limit is None else min(n, limit - self.rows)
 
-    def read(self, n: int) -> Chunk | None:
+    def read(self, n: int) -> Chunk | Meeting | None:
         """Read up to n rows."""
         self.busy = True
+        if isinstance(self.stream, Joined):
+            meeting = self.stream.read(n)
+            self.in_hand = 0 if meeting is None else len(meeting.records)
+            self.busy = meeting is not None and meeting.events > 0
+            return meeting
         chunk = self.stream.read(n)
         self.in_hand = 0 if chunk is None else len(chunk)
         if self.in_hand > n:
@@ -148,16 +160,20 @@ class Run:
             return f"at rows {self.rows:,} to {self.rows + self.in_hand - 1:,}, counted from 0"
         return f"after {self.rows:,} rows"
 
-    def warm_up(self, chunk: Chunk) -> None:
+    def warm_up(self, chunk: Chunk | Meeting) -> None:
         """Make sure that everything is compiled: a twin of the learner plays a few rows, and is thrown away."""
         self._meet_schema()
+        if isinstance(chunk, Meeting):  # any label will do
+            few, known = chunk.records[:8], self.learner.classes_[:1]
+            few = few if self.learner.sparse else self._dense(few)
+            chunk = Chunk(few.X, np.resize(known, len(few)) if len(known) else np.zeros(len(few), dtype=np.int64))
         few = chunk[:8]
         n = len(few)
         with suppress(ValueError, TypeError):  # what is wrong with these rows is said when they are played in earnest
             twin = self.learner.copy()
             proba = twin.test_then_train(few.X, few.y)
             rehearse(twin)
-            if self.pending is not None:
+            if self.pending is not None or self.join is not None:
                 twin.play(few.X, few.y, np.concatenate([np.arange(n), ~np.arange(n)]))
             scratch = Metrics(window=n)
             scratch.update(np.zeros(n, dtype=np.int64), proba)
@@ -165,9 +181,12 @@ class Run:
         for other in self.others:
             other.warm_up(chunk if other.learner.sparse else other._dense(chunk))
 
-    def step(self, chunk: Chunk) -> None:
+    def step(self, chunk: Chunk | Meeting) -> None:
         """Predict, learn and score the next rows, and report if it is time."""
         self._meet_schema()
+        if isinstance(chunk, Meeting):
+            self._join(chunk)
+            return
         w = None if chunk.w is None else door.weights(chunk.w, len(chunk))
         live = None if w is None or w.all() else np.flatnonzero(w)
         if live is None:
@@ -179,16 +198,60 @@ class Run:
         self.metrics.update(codes, proba, w)
         if self.kept is not None:
             self.kept.append((codes if w is None else np.where(w > 0.0, codes, -1), proba))
-        self.rows += len(chunk)
-        if self.rows % self.every == 0:
+        self._count(len(chunk))
+        for other in self.others:
+            other.step(chunk if other.learner.sparse else other._dense(chunk))
+        self.busy, self.in_hand = False, 0
+
+    def _count(self, n: int) -> None:
+        """Count rows, and report if it is time."""
+        self.rows += n
+        if n and self.rows % self.every == 0:
             size = self.learner.state_bytes
             self.curve.append(self._report(size))
             self.changes = self._changes()
             self.weighed.report(self.rows // self.every, self.every, self.learner)
             self._ram, self._ram_cpu, self._peak = self._resources(size)
-        for other in self.others:
-            other.step(chunk if other.learner.sparse else other._dense(chunk))
+
+    def _join(self, meeting: Meeting) -> None:
+        """Predict records, and score and learn those whose labels came, in the order in which all of them came."""
+        assert self.join is not None
+        if meeting.records.w is not None:
+            raise ValueError("records must have no weights where their labels come from another stream, got some")
+        codes = self._read(meeting.labels, "labels")
+        assert self.labels is not None
+        plan = self.join.meet(meeting, codes, len(self.labels))
+        y = self.labels.to_array()[plan.codes] if len(self.labels) else plan.codes  # no label is looked at yet
+        for run in (self, *self.others):
+            if run is not self:
+                run._meet_schema()
+            if len(y):
+                run._play_joined(plan, y)
+            run._count(plan.n)
         self.busy, self.in_hand = False, 0
+
+    def _play_joined(self, plan: Reunion, y: NDArray[Any]) -> None:
+        learner, n = self.learner, plan.n
+        X: Any = plan.X if learner.sparse or isinstance(plan.X, np.ndarray) else plan.X.toarray()
+        learned = ~plan.events[plan.events < 0]
+        codes = self._read(y[learned])
+        offered, before = self.told.take(plan)
+        gone = ~offered  # rows whose label the learner did not ask for are scored alone
+        events = plan.events if not gone.any() else plan.events[(plan.events >= 0) | ~gone[~plan.events]]
+        proba = self._arrange(self._timed(learner.play, X, y, events), len(y))
+        asked = self._asked()
+        if asked is None:
+            asked = np.ones(len(y), dtype=np.bool_)
+        asked[n:] = offered[n:]
+        self.labels_used += int(np.count_nonzero(asked[learned]))
+        if self.kept is not None:
+            self.kept.append((np.full(n, -1), proba[:n]))
+            self.came.append((plan.numbers[learned], codes))
+        self.told.keep(plan.places, proba[plan.held], asked[plan.held])
+        wide = max(proba.shape[1], before.shape[1])
+        scores = np.zeros((len(y), wide))
+        scores[:n, : proba.shape[1]], scores[n:, : before.shape[1]] = proba[:n], before
+        self.metrics.update(codes, scores[learned])
 
     def _play(self, chunk: Chunk, codes: Ints, w: Floats | None, live: Ints | None) -> Floats:
         learner, n = self.learner, len(chunk)
@@ -249,14 +312,14 @@ class Run:
 
     # -- labels and columns -------------------------------------------------------------------------------------------
 
-    def _read(self, y: Any) -> Ints:
+    def _read(self, y: Any, name: str = "y") -> Ints:
         """Give the codes of labels: the learner's own where it knew them before, then in order of arrival."""
         if self.labels is None:
             schema = self.learner.schema
             self.labels = Labels(None if schema is None else schema.classes)
             self.labels.admit(self.labels.read(self.learner.classes_)[1])
         labels = self.labels
-        codes, new = labels.read(y)
+        codes, new = labels.read(y, name)
         labels.admit(new)
         return codes
 
@@ -320,6 +383,7 @@ class Run:
         support[: len(seen)] = self.metrics.support
         ram, _, peak = self._resources(size) if self.rows % self.every else (self._ram, 0.0, self._peak)
         pending = 0 if self.pending is None else len(self.pending) + self.pending.never
+        joined = {} if self.join is None else self.join.counts()
         return Result(
             learner=self.name,
             params={k: plain(v) for k, v in self.learner.get_params(deep=False).items()},
@@ -339,7 +403,8 @@ class Run:
             state_bytes=size,
             peak_bytes=max(peak, size),
             labels_used=self.labels_used,
-            labels_pending=pending,
+            labels_pending=pending + joined.get("open", 0) + joined.get("expired", 0),
+            joined=joined,
             drifts=[int(d) for d in getattr(self.stream, "drifts", ()) if d < self.rows],
             detected=self._detected(),
             finds_drifts=finds_drifts(self.learner),
@@ -368,6 +433,8 @@ class Run:
             codes[at : at + len(part)] = part
             proba[at : at + len(part), : scores.shape[1]] = scores
             at += len(part)
+        for rows, came in self.came:
+            codes[rows] = came
         return Predictions(classes, codes, proba)
 
     def _changes(self) -> list[tuple[int, int]]:
@@ -410,6 +477,7 @@ class Run:
             "metrics": list(self.names),
             "delay": self.delay,
             "compat": self.metrics.compat,
+            "join": {} if self.join is None else self.join.bounds(),
             "baselines": [
                 [other.name, type(other.learner).__name__, {k: plain(v) for k, v in other.learner.get_params().items()}]
                 for other in self.others
@@ -419,6 +487,8 @@ class Run:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write stream position, learner, metrics, pending rows and curve to one file."""
         arrays = self._arrays() | prefixed("stream", self.stream.state())
+        if self.join is not None:
+            arrays |= prefixed("join", self.join.state())
         for k, other in enumerate(self.others):
             arrays |= prefixed(f"baseline{k}", other._arrays())
         write_arrays(path, arrays, self._header())
@@ -428,6 +498,8 @@ class Run:
         arrays = prefixed("learner", self.learner.state()) | prefixed("metrics", self.metrics.state())
         if self.pending is not None:
             arrays |= prefixed("pending", self.pending.state())
+        if self.join is not None:
+            arrays |= prefixed("told", self.told.state(self.join.places()))
         if self.labels is not None:
             arrays["run.labels"] = self.labels.to_bytes()
         arrays["run.counts"] = np.array([self.rows, self.labels_used, self._peak])
@@ -449,7 +521,7 @@ class Run:
                 raise ValueError(f"checkpoint was made with the metrics {', '.join(missing)}, which are not known here")
             for run in (self, *self.others):
                 run._choose(tuple(header.get("metrics", ())))
-        header = {"baselines": [], **header}  # earlier versions had none
+        header = {"baselines": [], "join": {}, **header}  # earlier versions had none
         for key, value in self._header().items():
             if header.get(key) != value:
                 was, now = shown(header.get(key), 120), shown(value, 120)
@@ -458,6 +530,10 @@ class Run:
         before = [each.state() for each in changed]
         try:
             self.stream.restore(under("stream", arrays))
+            if self.join is not None:
+                known = len(Labels.from_bytes(arrays["run.labels"])) if "run.labels" in arrays else 0
+                features = self.stream.schema.n_features
+                self.join.restore(under("join", arrays), classes=known, features=features)
             self._take(arrays)
             for k, other in enumerate(self.others):
                 other._take(under(f"baseline{k}", arrays))
@@ -480,6 +556,8 @@ class Run:
         if self.pending is not None:
             features = self.stream.schema.n_features
             self.pending.restore(under("pending", arrays), classes=classes, features=features)
+        if self.join is not None:
+            self.told.restore(under("told", arrays), self.join.places(), classes=classes)
         self.rows, self.labels_used, self._peak = kept["counts"].tolist()
         self.seconds, self.cpu_seconds, self._ram, self._ram_cpu = kept["times"].tolist()
         self.curve = kept["curve"].tolist()

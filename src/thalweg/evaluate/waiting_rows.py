@@ -33,7 +33,7 @@ class RowsOfAnyForm:
         Of tensors that may have other sizes than those before, the smaller are filled up with zeros, as at the door.
         places: of all rows that wait; they are overwritten where these have to move.
         """
-        if chunk.sparse == isinstance(self._rows, Waiting):
+        if self.turns(chunk):
             X = self._rows.take(places)
             features = chunk.X.shape[1]
             self._rows = WaitingSparse(features) if chunk.sparse else Waiting((features,))
@@ -48,6 +48,10 @@ class RowsOfAnyForm:
         room = tuple(map(max, shape, waits))
         self._rows.widen(room)
         return np.pad(chunk.X, [(0, 0), *((0, most - n) for most, n in zip(room, shape, strict=True))])
+
+    def turns(self, chunk: Chunk) -> bool:
+        """Say whether those that wait must become sparse, or dense, to be like the rows of a chunk."""
+        return chunk.sparse == isinstance(self._rows, Waiting)
 
     def hold(self, X: Any) -> Ints:
         """Keep rows; give their places."""
