@@ -22,7 +22,7 @@ from thalweg.evaluate.run import Run
 from thalweg.learners.adapted.any_model import as_learner
 from thalweg.registry import METRICS
 from thalweg.registry.typed import make_learner
-from thalweg.streams.any_data import as_stream
+from thalweg.streams.any_data import as_stream, is_stream
 from thalweg.streams.looking import told, warn_about
 
 NAP = 0.01  # seconds to wait for a stream that has nothing yet
@@ -347,10 +347,20 @@ def _apart(records: Any, labels: Any, key: str, learner: Classifier, options: di
     """Open records and labels: the key is the target of both."""
     clock = options.get("label_time", options.get("time"))
     how = {name: value for name, value in options.items() if name != "label_time"}
-    stream = as_stream(records, key, **{"readings": learner.readings} | how)
+    stream = as_stream(records, _target(records, key, "records"), **{"readings": learner.readings} | how)
     told(stream)  # the keys are no classes, whatever they look like
-    other = as_stream(labels, key, name="labels", **({} if clock is None else {"time": clock}))
-    return stream, other
+    ours = {} if clock is None or is_stream(labels) else {"time": clock}
+    return stream, as_stream(labels, _target(labels, key, "labels"), name="labels", **ours)
+
+
+def _target(data: Any, key: str, name: str) -> str | None:
+    """Say which column holds the keys; a stream knows, and must have been told the same."""
+    if not is_stream(data):
+        return key
+    target = getattr(data, "target", None)
+    if target not in (None, key):
+        raise ValueError(f"{name} must be a stream that has the key {key!r} for its labels, its target is {target!r}")
+    return None
 
 
 def _check_join(key: Any, wait: Any, max_open: Any, max_bytes: Any, delay: Any) -> float | None:
