@@ -7,7 +7,7 @@ A group is a frozen dataclass whose fields are annotated as typer wants them. A 
 import csv
 import inspect
 from collections.abc import Callable
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from thalweg.core.protocols import Stream
 
 _FILE = "How a file is read"
+MAX_OPEN, MAX_BYTES = 1_000_000, 2 << 30  # those of ``evaluate.join``, which takes a while to import
 
 
 def _option(text: str, *names: str, metavar: str | None = None) -> Any:
@@ -83,6 +84,48 @@ class FileOptions:
         return open_stream(stream, seed=seed, **self.chosen() | more)
 
 
+_JOIN = "Labels that come apart"
+
+
+def _apart(text: str, metavar: str) -> Any:
+    return typer.Option(help=text, rich_help_panel=_JOIN, metavar=metavar)
+
+
+@dataclass(frozen=True)
+class JoinOptions:
+    """Where labels come from that are not with their records, and how both are joined."""
+
+    labels: Annotated[
+        str | None, _apart("Where the labels come from: a file, or whatever records may come from.", "STREAM")
+    ] = None
+    key: Annotated[str | None, _apart("The column of records and labels by which they are joined.", "COLUMN")] = None
+    wait: Annotated[
+        str | None,
+        _apart("How long records and labels wait for each other: 30s, 5m, 3d, or a number of records.", "TIME"),
+    ] = None
+    max_open: Annotated[int, _apart("So many records wait for their label, at most.", "RECORDS")] = MAX_OPEN
+    max_bytes: Annotated[int, _apart("So many bytes of them, at most.", "BYTES")] = MAX_BYTES
+
+    def chosen(self, data: FileOptions, **more: Any) -> dict[str, Any]:
+        """Give what ``prequential`` is told; more: how both streams are read."""
+        if self.labels is None:
+            for name in ("key", "wait"):
+                if getattr(self, name) is not None:
+                    raise ValueError(f"--{name} needs --labels, the stream with the labels, got --{name} alone")
+            return {}
+        if self.key is None:
+            raise ValueError("--labels needs --key, the column by which records and labels are joined")
+        wait = int(self.wait) if self.wait is not None and self.wait.isdecimal() else self.wait
+        clock = data.label_time or data.time
+        labels = open_stream(self.labels, target=self.key, **({} if clock is None else {"time": clock}) | more)
+        own = {"target": data.target, "max_open": self.max_open, "max_bytes": self.max_bytes}
+        return {"labels": labels, "key": self.key, "wait": wait, **own}
+
+    def records(self, data: FileOptions) -> FileOptions:
+        """Say how the records are read: where labels come apart, the key is their target."""
+        return data if self.labels is None else replace(data, target=self.key, label_time=None)
+
+
 def split(texts: list[str]) -> tuple[str, ...]:
     """Split ``a,b`` into its parts; a name that has a comma itself stands in quotes.
 
@@ -117,5 +160,7 @@ def expanded(command: Callable[..., Any]) -> Callable[..., Any]:
     return flat
 
 
+TOGETHER = JoinOptions()
+"""No option at all: records have their labels."""
 AS_IT_IS = FileOptions()
 """No option at all: everything is found out."""

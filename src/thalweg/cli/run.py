@@ -9,7 +9,7 @@ import typer
 
 from thalweg.cli import shared
 from thalweg.cli.names import complete_learners
-from thalweg.cli.options import AS_IT_IS, FileOptions, split
+from thalweg.cli.options import AS_IT_IS, TOGETHER, FileOptions, JoinOptions, split
 from thalweg.core.names import parse, steps
 from thalweg.registry.typed import asking, for_rare_class, make_learner, split_budget
 
@@ -81,6 +81,7 @@ def run(
     ] = "30s",
     quiet: shared.Quiet = False,
     data: FileOptions = AS_IT_IS,
+    apart: JoinOptions = TOGETHER,
 ) -> None:
     """Learn a stream, predicting each record before its label is used, and say how well that went."""
     from thalweg.evaluate.predictions import ENDINGS
@@ -96,7 +97,8 @@ def run(
         precision=precision, positive=positive,
     )  # fmt: skip
     extras = _extras(class_weight=class_weight, costs=costs, alerts=alerts, precision=precision)
-    source = data.open(stream, seed=seed, **shared.known_to(model, stream))
+    joined = apart.chosen(data)
+    source = apart.records(data).open(stream, seed=seed, **shared.known_to(model, stream))
     if budget is None and strategy is not None:
         raise ValueError(f"--strategy needs --budget, the share of the labels to ask for, got --strategy {strategy}")
     if budget is not None:
@@ -114,6 +116,7 @@ def run(
                 checkpoint=resume, resume=resume is not None and resume.exists(), checkpoint_every=checkpoint_every,
                 on_progress=watch(learner), baselines=baseline or (),
                 name=", ".join([_title(learner, chosen), *extras]), stream_name=stream, keep=predictions is not None,
+                **joined,
             )  # fmt: skip
     except KeyboardInterrupt as stop:
         if json is None:

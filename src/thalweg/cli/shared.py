@@ -128,6 +128,8 @@ def progress(
 
         def on_progress(now: "Progress") -> None:
             note = "compiling, once" if now.stage == "compiling" else f"accuracy {now.accuracy:.1%}"
+            if now.joined:
+                note += f", {now.joined['matched']:,} labels matched, {now.joined['open']:,} records open"
             bars.update(task, completed=now.rows, total=now.total, note=note)
 
         return on_progress
