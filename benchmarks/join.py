@@ -92,8 +92,16 @@ def run(n: int, text: bool, wait: str, max_open: int) -> None:
     begun = time.process_time()
     seen = []
     result = prequential(
-        records, MajorityClass(), labels=labels, key="id", wait=wait, max_open=max_open, chunk=8192, every=10**9,
-        metrics=["accuracy"], on_progress=lambda now: seen.append(now.joined.get("open", 0)),
+        records,
+        MajorityClass(),
+        labels=labels,
+        key="id",
+        wait=wait,
+        max_open=max_open,
+        chunk=8192,
+        every=10**9,
+        metrics=["accuracy"],
+        on_progress=lambda now: seen.append(now.joined.get("open", 0)),
     )
     took = time.process_time() - begun - made
     grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024

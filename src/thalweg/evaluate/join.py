@@ -8,11 +8,11 @@ from typing import Annotated, Any, NamedTuple, final
 import numpy as np
 from numpy.typing import NDArray
 
+from thalweg.core.chunk import stacked
 from thalweg.core.declared import check, table
 from thalweg.core.door import Rows
 from thalweg.core.params import shown
 from thalweg.core.protocols import State
-from thalweg.core.chunk import stacked
 from thalweg.evaluate import join_jit as jit
 from thalweg.evaluate.joined import AT_ONCE, LONGEST, Meeting
 from thalweg.evaluate.waiting_rows import RowsOfAnyForm, rows_of
@@ -196,7 +196,8 @@ class Join:
 
     def places(self) -> Ints:
         """Give the places of the open records, in order."""
-        return self._tables[0][self._open(), jit.E_AT]
+        places: Ints = self._tables[0][self._open(), jit.E_AT]
+        return places
 
     def state(self) -> State:
         """Copy out what waits, in order, and the counts."""

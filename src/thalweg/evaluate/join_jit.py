@@ -78,7 +78,7 @@ def _same(a: Words, i: int, b: Words, j: int) -> bool:
 def _slot_of(keys: Words, slots: Ints, secret: np.uint64, given: Words, j: int) -> int:
     """Give the slot of a key, or the empty one where it belongs."""
     mask = len(slots) - 1
-    s = np.int64(_home(given, j, secret) & np.uint64(mask))
+    s: int = np.int64(_home(given, j, secret) & np.uint64(mask))  # type: ignore[assignment]
     while slots[s] != 0 and not _same(keys, slots[s] - 1, given, j):
         s = (s + 1) & mask
     return s
@@ -130,9 +130,7 @@ def _unlink(entries: Ints, head: Ints, which: int, i: int) -> None:
 
 
 @inlined
-def _forget_first(
-    keys: Words, entries: Ints, slots: Ints, head: Ints, secret: np.uint64, which: int
-) -> None:
+def _forget_first(keys: Words, entries: Ints, slots: Ints, head: Ints, secret: np.uint64, which: int) -> None:
     """Forget the oldest entry of a list."""
     i = head[which + FIRST]
     _unlink(entries, head, which, i)
@@ -175,7 +173,7 @@ def _expire_first(
 @inlined
 def _take_free(keys: Words, entries: Ints, slots: Ints, head: Ints, given: Words, j: int, s: int) -> int:
     """Give a free entry, with a key, at an empty slot."""
-    i = head[H_FREE]
+    i: int = head[H_FREE]
     head[H_FREE] = entries[i, E_NEXT]
     for k in range(keys.shape[1]):
         keys[i, k] = given[j, k]

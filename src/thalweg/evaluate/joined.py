@@ -114,7 +114,9 @@ class _Side:
             return has
         if not np.isfinite(chunk.time).all():
             i = int(np.argmin(np.isfinite(chunk.time)))
-            raise ValueError(f"the time of {self.what} must be a finite number, got {chunk.time[i]} in row {self.given + i}")
+            raise ValueError(
+                f"the time of {self.what} must be a finite number, got {chunk.time[i]} in row {self.given + i}"
+            )
         self.when = np.maximum.accumulate(np.concatenate([[self.clock], chunk.time]))[1:]
         return has
 
@@ -219,7 +221,9 @@ class Joined:
             self._timed = side.fill(n, self._timed)
         if a.text is not None and b.text is not None and a.text != b.text:
             texts = ["text" if side.text else "whole numbers" for side in (a, b)]
-            raise TypeError(f"the key must be of one kind in both, it is {texts[0]} in records and {texts[1]} in labels")
+            raise TypeError(
+                f"the key must be of one kind in both, it is {texts[0]} in records and {texts[1]} in labels"
+            )
         if self._seconds and self._timed is False:
             raise ValueError(
                 "wait must be a number of records where records and labels have no time (time=, --time), got a duration"
@@ -332,7 +336,9 @@ def words_of(keys: NDArray[Any], name: str) -> tuple[Words, bool]:
     if keys.dtype.kind in "iu":
         return np.ascontiguousarray(keys.astype(np.int64)).view(np.uint64).reshape(-1, 1), False
     if keys.dtype.kind != "U":
-        raise TypeError(f"{name} must be whole numbers of 64 bits, or text without zeros, got {shown(keys.tolist()[0])}")
+        raise TypeError(
+            f"{name} must be whole numbers of 64 bits, or text without zeros, got {shown(keys.tolist()[0])}"
+        )
     signs = np.ascontiguousarray(keys).view(np.uint32).reshape(len(keys), -1)
     try:
         text = signs.astype(np.uint8) if signs.max(initial=0) < 128 else _bytes(np.char.encode(keys, "utf-8"))

@@ -64,6 +64,7 @@ COMMANDS = Table("command", Entry, {
     "paper": Entry(".cli.paper:paper"),
     "list": Entry(".cli.list:list_"),
     "generate": Entry(".cli.generate:generate"),
+    "replay": Entry(".cli.replay:replay"),
     "show": Entry(".cli.show:show"),
     "predict": Entry(".cli.predict:predict"),
     "index": Entry(".cli.index:index"),

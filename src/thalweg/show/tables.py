@@ -178,8 +178,8 @@ def _met(result: "Result") -> list[str]:
     n = result.joined
     return [
         f"records: {n['matched']:,} met their label, {n['open']:,} wait for it, {n['expired']:,} were let go of",
-        f"labels: {n['matched']:,} matched, {n['early']:,} of them early; {n['late']:,} late, {n['repeated']:,} repeated, "
-        f"{n['orphaned']:,} orphaned, {n['ahead']:,} ahead of their record",
+        f"labels: {n['matched']:,} matched, {n['early']:,} of them early; {n['late']:,} late, {n['repeated']:,} "
+        f"repeated, {n['orphaned']:,} orphaned, {n['ahead']:,} ahead of their record",
     ]
 
 
