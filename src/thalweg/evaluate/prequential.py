@@ -15,6 +15,7 @@ from thalweg.core.classifier import Classifier
 from thalweg.core.interrupts import SECONDS, Interrupts
 from thalweg.core.params import shown
 from thalweg.core.protocols import State, Stateful
+from thalweg.evaluate.answers import Answers
 from thalweg.evaluate.result import Result
 from thalweg.evaluate.run import Run
 from thalweg.learners.adapted.any_model import as_learner
@@ -63,6 +64,7 @@ def prequential(
     compat: Literal["moa"] | None = None,
     keep: bool = False,
     baselines: Iterable[str | Classifier] = (),
+    to: Any = None,
     **options: Any,
 ) -> Result:
     """Run a learner through a stream: each row is predicted, scored and then learned.
@@ -118,6 +120,9 @@ def prequential(
     baselines : Iterable[str | Classifier]
         Learners, or their names, that play the same rows, to compare with: ``Result.others``. Their time does not count
         as the learner's. The majority class and the previous label are compared with always, at no cost.
+    to : str | os.PathLike[str] | Sink | None
+        Where the answer to each row goes, as JSON: ``kafka://host/topic``, ``redis://host/stream``, ``nats://host/subject``,
+        or a file. With a checkpoint each is written once, also after a crash.
     options
         How a file or frame is read: ``drop``, ``nominal``, ``time`` and so on, see ``open_file``.
 
@@ -172,14 +177,20 @@ def prequential(
     run = Run(
         stream, learner, every=int(every), window=int(window), metrics=chosen,
         delay=delay if isinstance(delay, str) else int(delay), compat=compat, name=name, stream_name=stream_name,
-        keep=keep, beside=_beside(baselines, learner),
+        keep=keep, beside=_beside(baselines, learner), answers=None if to is None else Answers(to),
     )  # fmt: skip
     if resume and checkpoint is not None:
         run.load(checkpoint)
+    if run.answers is not None:
+        run.answers.begin()
+        if checkpoint is not None and not resume:  # before the first answer: a crash must find where they begin
+            run.save(checkpoint)
     with Interrupts() as interrupts:
         try:
             drive = _Drive(run, interrupts, limit, seconds, checkpoint, often, int(chunk), on_progress)
             stopped = drive.to_the_end()
+            if run.answers is not None:
+                run.answers.sink.flush()
             if checkpoint is not None:
                 run.save(checkpoint)
             interrupts.raise_if_asked()
@@ -230,6 +241,8 @@ class _Drive:
             if rows is None:
                 return "end"
             if len(rows) == 0:
+                if run.answers is not None:  # nobody should wait for them
+                    run.answers.sink.flush()
                 time.sleep(NAP)
                 continue
             if not warm:

@@ -20,6 +20,7 @@ from thalweg.core.params import shown
 from thalweg.core.protocols import State, Stream
 from thalweg.core.schema import Feature, Schema
 from thalweg.core.tables import prefixed, under
+from thalweg.evaluate.answers import Answers
 from thalweg.evaluate.importances import Watched
 from thalweg.evaluate.metrics import Metrics
 from thalweg.evaluate.origin import about, name_of, stream_params
@@ -67,9 +68,9 @@ class Run:
     def __init__(
         self, stream: Stream, learner: Classifier, *, every: int, window: int, metrics: tuple[str, ...] | None,
         delay: int | str, compat: Literal["moa"] | None, name: str | None, stream_name: str | None,
-        keep: bool = False, beside: Mapping[str, Classifier] | None = None,
+        keep: bool = False, beside: Mapping[str, Classifier] | None = None, answers: Answers | None = None,
     ) -> None:  # fmt: skip
-        self.stream, self.learner = stream, learner
+        self.stream, self.learner, self.answers = stream, learner, answers
         self.others = [
             Run(stream, other, every=every, window=window, metrics=metrics, delay=delay, compat=compat, name=title,
                 stream_name=stream_name)
@@ -177,6 +178,8 @@ class Run:
             codes[live] = self._read(np.asarray(chunk.y)[live])
         proba = self._play(chunk, codes, w, live)
         self.metrics.update(codes, proba, w)
+        if self.answers is not None:
+            self.answers.put(self.stream, self.rows, proba, [] if self.labels is None else self.labels.values)
         if self.kept is not None:
             self.kept.append((codes if w is None else np.where(w > 0.0, codes, -1), proba))
         self.rows += len(chunk)
@@ -410,6 +413,7 @@ class Run:
             "metrics": list(self.names),
             "delay": self.delay,
             "compat": self.metrics.compat,
+            "to": None if self.answers is None else self.answers.sink.where,
             "baselines": [
                 [other.name, type(other.learner).__name__, {k: plain(v) for k, v in other.learner.get_params().items()}]
                 for other in self.others
@@ -419,6 +423,8 @@ class Run:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write stream position, learner, metrics, pending rows and curve to one file."""
         arrays = self._arrays() | prefixed("stream", self.stream.state())
+        if self.answers is not None:  # what the checkpoint has learned has been answered
+            arrays |= prefixed("answers", self.answers.state())
         for k, other in enumerate(self.others):
             arrays |= prefixed(f"baseline{k}", other._arrays())
         write_arrays(path, arrays, self._header())
@@ -449,7 +455,7 @@ class Run:
                 raise ValueError(f"checkpoint was made with the metrics {', '.join(missing)}, which are not known here")
             for run in (self, *self.others):
                 run._choose(tuple(header.get("metrics", ())))
-        header = {"baselines": [], **header}  # earlier versions had none
+        header = {"baselines": [], "to": None, **header}  # earlier versions had none
         for key, value in self._header().items():
             if header.get(key) != value:
                 was, now = shown(header.get(key), 120), shown(value, 120)
@@ -458,6 +464,8 @@ class Run:
         before = [each.state() for each in changed]
         try:
             self.stream.restore(under("stream", arrays))
+            if self.answers is not None:
+                self.answers.restore(under("answers", arrays))
             self._take(arrays)
             for k, other in enumerate(self.others):
                 other._take(under(f"baseline{k}", arrays))
