@@ -9,7 +9,6 @@ compared with those that follow from the plan; CPU time, the repeats with intege
 """
 
 import argparse
-import resource
 import time
 
 import numpy as np
@@ -69,6 +68,12 @@ def plan(n: int):
     return of[order].astype(np.int32), at[order].astype(np.int32), counts, n - int(has.sum())
 
 
+def _resident() -> float:
+    """Give the memory of the process in MiB."""
+    with open("/proc/self/statm", encoding="ascii") as file:
+        return int(file.read().split()[1]) * 4096 / 2**20
+
+
 def run(n: int, text: bool, wait: str, max_open: int) -> None:
     of, at, counts, never = plan(n)
     i = np.arange(n, dtype=np.int32)
@@ -88,9 +93,14 @@ def run(n: int, text: bool, wait: str, max_open: int) -> None:
             pass
         stream.at = 0
     made = time.process_time() - made
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    before = _resident()
     begun = time.process_time()
-    seen = []
+    seen, memory = [], [before]
+
+    def watch(now):
+        seen.append(now.joined.get("open", 0))
+        memory.append(_resident())
+
     result = prequential(
         records,
         MajorityClass(),
@@ -101,10 +111,10 @@ def run(n: int, text: bool, wait: str, max_open: int) -> None:
         chunk=8192,
         every=10**9,
         metrics=["accuracy"],
-        on_progress=lambda now: seen.append(now.joined.get("open", 0)),
+        on_progress=watch,
     )
     took = time.process_time() - begun - made
-    grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
+    grown = max(memory) - before
     from thalweg.evaluate.join import Join
 
     bound = Join(wait=None, max_open=max_open).most_bytes(FEATURES, 3, 32 if text else 8) / 2**20
@@ -113,7 +123,7 @@ def run(n: int, text: bool, wait: str, max_open: int) -> None:
     exact &= joined["expired"] + joined["open"] == never and joined["orphaned"] == joined["ahead"] == 0
     pairs = counts["matched"] / took
     print(
-        f"{'text' if text else 'integer'} keys: {pairs:,.0f} pairs/s of CPU ({took:.1f} s; streams {made:.1f} s apart), "
+        f"{'text' if text else 'integer'} keys: {pairs:,.0f} pairs/s of CPU ({took:.1f} s; streams {made:.1f} s more), "
         f"counts {'exact' if exact else 'WRONG'}: {joined}, at most {max(seen):,} open, "
         f"process grew by {grown:.0f} MiB, stated bound {bound:.0f} MiB",
         flush=True,

@@ -59,8 +59,12 @@ class FileOptions:
     on_bad_row: Annotated[
         str | None,
         _option(
-            "A record that cannot be read: raise (the run ends, by default), or skip (it is counted).", metavar="WAY"
+            "A record that cannot be read: raise (the run ends, by default), skip (it is counted), or quarantine.",
+            metavar="WAY",
         ),
+    ] = None
+    quarantine: Annotated[
+        str | None, _option("The .csv or .jsonl file for such records, with --on-bad-row quarantine.", metavar="FILE")
     ] = None
     extra: Annotated[
         str | None,
@@ -126,6 +130,37 @@ class JoinOptions:
         return data if self.labels is None else replace(data, target=self.key, label_time=None)
 
 
+_LIVE = "Brokers"
+
+
+@dataclass(frozen=True)
+class LiveOptions:
+    """How a broker is read, and where answers go."""
+
+    to: Annotated[
+        str | None,
+        typer.Option(
+            help="Where the answer to each record goes: kafka://host/topic, redis://host/stream, nats://host/subject, "
+            "or a file.",
+            rich_help_panel=_LIVE, metavar="ADDRESS",
+        ),
+    ] = None  # fmt: skip
+    follow: Annotated[
+        bool, typer.Option("--follow", help="Wait for more at the end of a topic.", rich_help_panel=_LIVE)
+    ] = False
+    on_gap: Annotated[
+        str | None,
+        typer.Option(
+            help="Where a broker has dropped what was not read yet: stop (by default) or continue.",
+            rich_help_panel=_LIVE, metavar="WAY",
+        ),
+    ] = None  # fmt: skip
+
+    def chosen(self) -> dict[str, Any]:
+        """Give the options of the stream that were given."""
+        return ({"follow": True} if self.follow else {}) | ({} if self.on_gap is None else {"on_gap": self.on_gap})
+
+
 def split(texts: list[str]) -> tuple[str, ...]:
     """Split ``a,b`` into its parts; a name that has a comma itself stands in quotes.
 
@@ -164,3 +199,5 @@ TOGETHER = JoinOptions()
 """No option at all: records have their labels."""
 AS_IT_IS = FileOptions()
 """No option at all: everything is found out."""
+AT_REST = LiveOptions()
+"""No option at all: a topic is read to its end, and answers go nowhere."""

@@ -1,10 +1,10 @@
 """Records and labels that come apart, found again by a key: an open-addressing table over flat arrays.
 
 | table   | shape       | dtype   | meaning                                                                            |
-| keys    | room, words | uint64  | the key of each entry: a whole number, or the bytes of a text, filled up with zeros |
+| keys    | room, words | uint64  | the key of each entry: a whole number, or the bytes of a text, then zeros          |
 | entries | room, 5     | int64   | E_KIND, E_AT, E_ROW, E_PREV, E_NEXT of each entry                                  |
 | born    | room        | float64 | when it joined the list in which it is                                             |
-| slots   | power of 2  | int64   | by the hash of a key: 1 + its entry; 0: none. At least half of them are 0           |
+| slots   | power of 2  | int64   | by the hash of a key: 1 + its entry; 0: none. At least half of them are 0          |
 | head    | H_SIZE      | int64   | first, last and length of each list, and counts; see the names below               |
 
 An entry is in one of three lists, the oldest first, or free: records that are OPEN (their label has not come), labels
@@ -68,10 +68,10 @@ def _home(keys: Words, i: int, secret: np.uint64) -> np.uint64:
 
 @inlined
 def _same(a: Words, i: int, b: Words, j: int) -> bool:
-    for k in range(a.shape[1]):
-        if a[i, k] != b[j, k]:
-            return False
-    return True
+    k, words = 0, a.shape[1]
+    while k < words and a[i, k] == b[j, k]:
+        k += 1
+    return k == words
 
 
 @inlined

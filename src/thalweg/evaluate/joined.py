@@ -67,7 +67,7 @@ class Place(NamedTuple):
 class _Side:
     """One of the two streams, and what of it was read and not yet given."""
 
-    def __init__(self, stream: Stream, what: str, tracked: bool) -> None:
+    def __init__(self, stream: Any, what: str, tracked: bool) -> None:
         self.stream, self.what, self.tracked = stream, what, tracked
         self.before: State = {}
         """The state of the stream before what is in hand was read."""
@@ -78,6 +78,9 @@ class _Side:
         self.keys: Words = np.zeros((0, 1), dtype=np.uint64)
         self.text: bool | None = None
         self.when: Floats = _NONE
+        self.part = slice(0, 0)
+        """Which of those in hand were given last."""
+        self.ids: list[str] | None = None
         self.mark()
 
     def mark(self) -> None:
@@ -103,6 +106,7 @@ class _Side:
         if self.text is not None and text != self.text:
             raise TypeError(f"the key must be whole numbers in all {self.what} or text in all, got {shown(chunk.y[0])}")
         self.text = text
+        self.ids = self.stream.origins()[0] if hasattr(self.stream, "origins") else None
         has = chunk.time is not None
         if timed is not None and has != timed:
             raise ValueError(
@@ -122,12 +126,18 @@ class _Side:
 
     def give(self, n: int) -> slice:
         """Take the next n that are in hand: say which those are."""
-        part = slice(self.used, self.used + n)
+        part = self.part = slice(self.used, self.used + n)
         if n:
             self.clock = float(self.when[part.stop - 1])
         self.used += n
         self.given += n
         return part
+
+    def origins(self) -> tuple[list[str], list[Any]]:
+        """Give an id for each that was given last, and its key."""
+        part, first = self.part, self.given - (self.part.stop - self.part.start)
+        keys = [] if self.chunk is None else self.chunk.y[part].tolist()
+        return [str(first + i) for i in range(len(keys))] if self.ids is None else self.ids[part], keys
 
     def restore(self, state: State, used: int, given: int, clock: float) -> None:
         """Go to a position, and pass over what was given after it."""
@@ -252,6 +262,10 @@ class Joined:
             when,
             bool(b.text if a.text is None else a.text),
         )
+
+    def origins(self) -> tuple[list[str], list[Any]]:
+        """Give an id for each record that was given last, as its stream does or by number, and its key."""
+        return self._records.origins()
 
     def _values(self, chunk: Chunk) -> NDArray[Any]:
         """Give the labels of a chunk of their stream: text, truth, whole numbers, or numbers."""

@@ -15,6 +15,7 @@ from thalweg.core.classifier import Classifier
 from thalweg.core.interrupts import SECONDS, Interrupts
 from thalweg.core.params import shown
 from thalweg.core.protocols import State, Stateful, Stream
+from thalweg.evaluate.answers import Answers
 from thalweg.evaluate.join import MAX_BYTES, MAX_OPEN, Join
 from thalweg.evaluate.joined import Joined, Meeting
 from thalweg.evaluate.result import Result
@@ -72,6 +73,7 @@ def prequential(
     wait: int | str | None = None,
     max_open: int = MAX_OPEN,
     max_bytes: int = MAX_BYTES,
+    to: Any = None,
     **options: Any,
 ) -> Result:
     """Run a learner through a stream: each row is predicted, scored and then learned.
@@ -142,6 +144,9 @@ def prequential(
         labels that are repeated. None: without end, as far as the following allow.
     max_open, max_bytes : int
         So many records wait at most, and so many bytes of them; who waits longest is let go of, and counted.
+    to : str | os.PathLike[str] | Sink | None
+        Where the answer to each row goes, as JSON: ``kafka://host/topic``, ``redis://host/stream``, ``nats://host/subject``,
+        or a file. With a checkpoint each is written once, also after a crash.
     options
         How a file or frame is read: ``drop``, ``nominal``, ``time`` and so on, see ``open_file``.
 
@@ -210,14 +215,20 @@ def prequential(
     run = Run(
         stream, learner, every=int(every), window=int(window), metrics=chosen,
         delay=delay if isinstance(delay, str) else int(delay), compat=compat, name=name, stream_name=stream_name,
-        keep=keep, beside=_beside(baselines, learner), join=join,
+        keep=keep, beside=_beside(baselines, learner), join=join, answers=None if to is None else Answers(to),
     )  # fmt: skip
     if resume and checkpoint is not None:
         run.load(checkpoint)
+    if run.answers is not None:
+        run.answers.begin()
+        if checkpoint is not None and not resume:  # before the first answer: a crash must find where they begin
+            run.save(checkpoint)
     with Interrupts() as interrupts:
         try:
             drive = _Drive(run, interrupts, limit, seconds, checkpoint, often, int(chunk), on_progress)
             stopped = drive.to_the_end()
+            if run.answers is not None:
+                run.answers.sink.flush()
             if checkpoint is not None:
                 run.save(checkpoint)
             interrupts.raise_if_asked()
@@ -268,6 +279,8 @@ class _Drive:
             if rows is None:
                 return "end"
             if (rows.events if isinstance(rows, Meeting) else len(rows)) == 0:
+                if run.answers is not None:  # nobody should wait for them
+                    run.answers.sink.flush()
                 time.sleep(NAP)
                 continue
             if not warm and not (isinstance(rows, Meeting) and not len(rows.records)):

@@ -20,6 +20,7 @@ from thalweg.core.params import shown
 from thalweg.core.protocols import State, Stream
 from thalweg.core.schema import Feature, Schema
 from thalweg.core.tables import prefixed, under
+from thalweg.evaluate.answers import Answers
 from thalweg.evaluate.importances import Watched
 from thalweg.evaluate.join import Join, Reunion, Told
 from thalweg.evaluate.joined import Joined, Meeting
@@ -70,8 +71,9 @@ class Run:
         self, stream: Stream | Joined, learner: Classifier, *, every: int, window: int, metrics: tuple[str, ...] | None,
         delay: int | str, compat: Literal["moa"] | None, name: str | None, stream_name: str | None,
         keep: bool = False, beside: Mapping[str, Classifier] | None = None, join: Join | None = None,
+        answers: Answers | None = None,
     ) -> None:  # fmt: skip
-        self.stream, self.learner = stream, learner
+        self.stream, self.learner, self.answers = stream, learner, answers
         self.join = join
         """Where labels come from another stream: ``stream`` gives meetings then."""
         self.told = Told()
@@ -196,6 +198,8 @@ class Run:
             codes[live] = self._read(np.asarray(chunk.y)[live])
         proba = self._play(chunk, codes, w, live)
         self.metrics.update(codes, proba, w)
+        if self.answers is not None:
+            self.answers.put(self.stream, self.rows, proba, [] if self.labels is None else self.labels.values)
         if self.kept is not None:
             self.kept.append((codes if w is None else np.where(w > 0.0, codes, -1), proba))
         self._count(len(chunk))
@@ -244,6 +248,8 @@ class Run:
             asked = np.ones(len(y), dtype=np.bool_)
         asked[n:] = offered[n:]
         self.labels_used += int(np.count_nonzero(asked[learned]))
+        if self.answers is not None and n:
+            self.answers.put(self.stream, self.rows, proba[:n], [] if self.labels is None else self.labels.values)
         if self.kept is not None:
             self.kept.append((np.full(n, -1), proba[:n]))
             self.came.append((plan.numbers[learned], codes))
@@ -478,6 +484,7 @@ class Run:
             "delay": self.delay,
             "compat": self.metrics.compat,
             "join": {} if self.join is None else self.join.bounds(),
+            "to": None if self.answers is None else self.answers.sink.where,
             "baselines": [
                 [other.name, type(other.learner).__name__, {k: plain(v) for k, v in other.learner.get_params().items()}]
                 for other in self.others
@@ -489,6 +496,8 @@ class Run:
         arrays = self._arrays() | prefixed("stream", self.stream.state())
         if self.join is not None:
             arrays |= prefixed("join", self.join.state())
+        if self.answers is not None:  # what the checkpoint has learned has been answered
+            arrays |= prefixed("answers", self.answers.state())
         for k, other in enumerate(self.others):
             arrays |= prefixed(f"baseline{k}", other._arrays())
         write_arrays(path, arrays, self._header())
@@ -521,7 +530,7 @@ class Run:
                 raise ValueError(f"checkpoint was made with the metrics {', '.join(missing)}, which are not known here")
             for run in (self, *self.others):
                 run._choose(tuple(header.get("metrics", ())))
-        header = {"baselines": [], "join": {}, **header}  # earlier versions had none
+        header = {"baselines": [], "join": {}, "to": None, **header}  # earlier versions had none
         for key, value in self._header().items():
             if header.get(key) != value:
                 was, now = shown(header.get(key), 120), shown(value, 120)
@@ -534,6 +543,8 @@ class Run:
                 known = len(Labels.from_bytes(arrays["run.labels"])) if "run.labels" in arrays else 0
                 features = self.stream.schema.n_features
                 self.join.restore(under("join", arrays), classes=known, features=features)
+            if self.answers is not None:
+                self.answers.restore(under("answers", arrays))
             self._take(arrays)
             for k, other in enumerate(self.others):
                 other._take(under(f"baseline{k}", arrays))

@@ -38,6 +38,7 @@ _HOMES = {
     ".show.ball_picture": "plot_balls",
     ".show.stream_summary": "describe_stream",
     ".show.tensor_picture": "plot_explanation",
+    ".streams.brokers.stream": "MessageStream",
     ".streams.datasets.loading": "load_dataset",
     ".streams.drift": "DriftStream",
     ".streams.files.opening": "open_file",
