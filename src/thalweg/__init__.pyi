@@ -123,6 +123,7 @@ from thalweg.serve.trainer import Trainer as Trainer
 from thalweg.show.ball_picture import plot_balls as plot_balls
 from thalweg.show.stream_summary import describe_stream as describe_stream
 from thalweg.show.tensor_picture import plot_explanation as plot_explanation
+from thalweg.streams.brokers.stream import MessageStream as MessageStream
 from thalweg.streams.datasets.loading import load_dataset as load_dataset
 from thalweg.streams.drift import DriftStream as DriftStream
 from thalweg.streams.files.arff import ARFFStream as ARFFStream

@@ -7,7 +7,7 @@ A group is a frozen dataclass whose fields are annotated as typer wants them. A 
 import csv
 import inspect
 from collections.abc import Callable
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from thalweg.core.protocols import Stream
 
 _FILE = "How a file is read"
+MAX_OPEN, MAX_BYTES = 1_000_000, 2 << 30  # those of ``evaluate.join``, which takes a while to import
 
 
 def _option(text: str, *names: str, metavar: str | None = None) -> Any:
@@ -58,8 +59,12 @@ class FileOptions:
     on_bad_row: Annotated[
         str | None,
         _option(
-            "A record that cannot be read: raise (the run ends, by default), or skip (it is counted).", metavar="WAY"
+            "A record that cannot be read: raise (the run ends, by default), skip (it is counted), or quarantine.",
+            metavar="WAY",
         ),
+    ] = None
+    quarantine: Annotated[
+        str | None, _option("The .csv or .jsonl file for such records, with --on-bad-row quarantine.", metavar="FILE")
     ] = None
     extra: Annotated[
         str | None,
@@ -84,6 +89,79 @@ class FileOptions:
 
         with advised(self, stream):
             return open_stream(stream, seed=seed, **self.chosen() | more)
+
+
+_JOIN = "Labels that come apart"
+
+
+def _apart(text: str, metavar: str) -> Any:
+    return typer.Option(help=text, rich_help_panel=_JOIN, metavar=metavar)
+
+
+@dataclass(frozen=True)
+class JoinOptions:
+    """Where labels come from that are not with their records, and how both are joined."""
+
+    labels: Annotated[
+        str | None, _apart("Where the labels come from: a file, or whatever records may come from.", "STREAM")
+    ] = None
+    key: Annotated[str | None, _apart("The column of records and labels by which they are joined.", "COLUMN")] = None
+    wait: Annotated[
+        str | None,
+        _apart("How long records and labels wait for each other: 30s, 5m, 3d, or a number of records.", "TIME"),
+    ] = None
+    max_open: Annotated[int, _apart("So many records wait for their label, at most.", "RECORDS")] = MAX_OPEN
+    max_bytes: Annotated[int, _apart("So many bytes of them, at most.", "BYTES")] = MAX_BYTES
+
+    def chosen(self, data: FileOptions, **more: Any) -> dict[str, Any]:
+        """Give what ``prequential`` is told; more: how both streams are read."""
+        if self.labels is None:
+            for name in ("key", "wait"):
+                if getattr(self, name) is not None:
+                    raise ValueError(f"--{name} needs --labels, the stream with the labels, got --{name} alone")
+            return {}
+        if self.key is None:
+            raise ValueError("--labels needs --key, the column by which records and labels are joined")
+        wait = int(self.wait) if self.wait is not None and self.wait.isdecimal() else self.wait
+        clock = data.label_time or data.time
+        labels = open_stream(self.labels, target=self.key, **({} if clock is None else {"time": clock}) | more)
+        own = {"target": data.target, "max_open": self.max_open, "max_bytes": self.max_bytes}
+        return {"labels": labels, "key": self.key, "wait": wait, **own}
+
+    def records(self, data: FileOptions) -> FileOptions:
+        """Say how the records are read: where labels come apart, the key is their target."""
+        return data if self.labels is None else replace(data, target=self.key, label_time=None)
+
+
+_LIVE = "Brokers"
+
+
+@dataclass(frozen=True)
+class LiveOptions:
+    """How a broker is read, and where answers go."""
+
+    to: Annotated[
+        str | None,
+        typer.Option(
+            help="Where the answer to each record goes: kafka://host/topic, redis://host/stream, nats://host/subject, "
+            "or a file.",
+            rich_help_panel=_LIVE, metavar="ADDRESS",
+        ),
+    ] = None  # fmt: skip
+    follow: Annotated[
+        bool, typer.Option("--follow", help="Wait for more at the end of a topic.", rich_help_panel=_LIVE)
+    ] = False
+    on_gap: Annotated[
+        str | None,
+        typer.Option(
+            help="Where a broker has dropped what was not read yet: stop (by default) or continue.",
+            rich_help_panel=_LIVE, metavar="WAY",
+        ),
+    ] = None  # fmt: skip
+
+    def chosen(self) -> dict[str, Any]:
+        """Give the options of the stream that were given."""
+        return ({"follow": True} if self.follow else {}) | ({} if self.on_gap is None else {"on_gap": self.on_gap})
 
 
 def split(texts: list[str]) -> tuple[str, ...]:
@@ -120,5 +198,9 @@ def expanded(command: Callable[..., Any]) -> Callable[..., Any]:
     return flat
 
 
+TOGETHER = JoinOptions()
+"""No option at all: records have their labels."""
 AS_IT_IS = FileOptions()
 """No option at all: everything is found out."""
+AT_REST = LiveOptions()
+"""No option at all: a topic is read to its end, and answers go nowhere."""

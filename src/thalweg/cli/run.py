@@ -11,7 +11,7 @@ import typer
 from thalweg.cli import shared
 from thalweg.cli.advice import for_more_found
 from thalweg.cli.names import complete_learners
-from thalweg.cli.options import AS_IT_IS, FileOptions, split
+from thalweg.cli.options import AS_IT_IS, AT_REST, TOGETHER, FileOptions, JoinOptions, LiveOptions, split
 from thalweg.core.names import parse, steps
 from thalweg.registry.typed import asking, for_rare_class, make_learner, split_budget
 
@@ -83,6 +83,8 @@ def run(
     ] = "30s",
     quiet: shared.Quiet = False,
     data: FileOptions = AS_IT_IS,
+    apart: JoinOptions = TOGETHER,
+    live: LiveOptions = AT_REST,
 ) -> None:
     """Learn a stream, predicting each record before its label is used, and say how well that went."""
     from thalweg.evaluate.predictions import ENDINGS
@@ -98,7 +100,8 @@ def run(
         precision=precision, positive=positive,
     )  # fmt: skip
     extras = _extras(class_weight=class_weight, costs=costs, alerts=alerts, precision=precision)
-    source = data.open(stream, seed=seed, **shared.known_to(model, stream))
+    joined = apart.chosen(data, **live.chosen())
+    source = apart.records(data).open(stream, seed=seed, **shared.known_to(model, stream), **live.chosen())
     if budget is None and strategy is not None:
         raise ValueError(f"--strategy needs --budget, the share of the labels to ask for, got --strategy {strategy}")
     if budget is not None:
@@ -115,7 +118,8 @@ def run(
                 seconds=seconds, every=every, metrics=None if metrics is None else split([metrics]),
                 checkpoint=resume, resume=resume is not None and resume.exists(), checkpoint_every=checkpoint_every,
                 on_progress=watch(learner), baselines=baseline or (),
-                name=", ".join([_title(learner, chosen), *extras]), stream_name=stream, keep=predictions is not None,
+                name=", ".join([_title(learner, chosen), *extras]), stream_name=shared.titled(stream),
+                keep=predictions is not None, to=live.to, **joined,
             )  # fmt: skip
     except KeyboardInterrupt as stop:
         if json is None:

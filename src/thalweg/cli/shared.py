@@ -14,7 +14,7 @@ import typer
 
 from thalweg.cli.names import complete_streams
 from thalweg.core.interrupts import Terminated
-from thalweg.registry.typed import ENDLESS, is_endless, is_file
+from thalweg.registry.typed import ENDLESS, is_address, is_endless, is_file
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -23,7 +23,10 @@ if TYPE_CHECKING:
     from thalweg.core.protocols import Stream
     from thalweg.evaluate.prequential import Progress
 
-STREAM = "A stream's name, name(parameter=value), module:object, a file, or - (standard input; see --format)."
+STREAM = (
+    "A stream's name, name(parameter=value), module:object, a file, - (standard input; see --format), or the address "
+    "of a broker or database: kafka://, redis://, nats://, postgresql://, sqlite://."
+)
 StreamName = Annotated[str, typer.Argument(help=STREAM, autocompletion=complete_streams)]
 Limit = Annotated[
     int | None,
@@ -73,6 +76,19 @@ def known_to(model: "Classifier", stream: str) -> dict[str, Any]:
     if model.schema is None:
         return {"readings": model.readings} if model.readings else {}
     return {"schema": model.schema, "extra": "ignore"}
+
+
+def titled(stream: str) -> str:
+    """Give what to call a stream: an address without its password and options.
+
+    >>> titled("redis://me:secret@localhost/clicks?format=csv"), titled("SEA_a")
+    ('redis://me@localhost/clicks', 'SEA_a')
+    """
+    if not is_address(stream):
+        return stream
+    from thalweg.streams.brokers.address import without_password
+
+    return without_password(stream).partition("?")[0]
 
 
 def rows_to_read(limit: int | None, source: "Stream") -> int | None:
@@ -129,6 +145,8 @@ def progress(
 
         def on_progress(now: "Progress") -> None:
             note = "compiling, once" if now.stage == "compiling" else f"accuracy {now.accuracy:.1%}"
+            if now.joined:
+                note += f", {now.joined['matched']:,} labels matched, {now.joined['open']:,} records open"
             bars.update(task, completed=now.rows, total=now.total, note=note)
 
         return on_progress

@@ -55,6 +55,26 @@ def choice(name: str, value: Any, options: Collection[Any]) -> None:
         raise ValueError(f"{name} must be one of {', '.join(repr(o) for o in options)}, got {shown(value)}")
 
 
+_UNITS = {"ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}
+
+
+def duration(name: str, text: Any, other: str = "") -> float:
+    """Read a length of time; give its seconds. other: what else it may be.
+
+    >>> duration("wait", "3d"), duration("wait", "1.5m")
+    (259200.0, 90.0)
+    """
+    unit = text.lstrip("0123456789.") if isinstance(text, str) else ""
+    try:
+        seconds = float(text[: -len(unit)]) * _UNITS[unit]
+    except (KeyError, ValueError, TypeError):
+        seconds = -1.0
+    if not 0.0 <= seconds < math.inf:
+        also = f", {other}" if other else ""
+        raise ValueError(f"{name} must be a length of time such as 30s, 5m, 12h or 3d{also}, got {shown(text)}")
+    return seconds
+
+
 def flag(name: str, value: Any) -> None:
     """Refuse anything but True or False."""
     if not isinstance(value, bool):

@@ -59,6 +59,8 @@ def _header(run: "Run") -> dict[str, Any]:
         "metrics": list(run.names),
         "delay": run.delay,
         "compat": run.metrics.compat,
+        "join": {} if run.join is None else run.join.bounds(),
+        "to": None if run.answers is None else run.answers.sink.where,
         "baselines": [
             [other.name, type(other.learner).__name__, {k: plain(v) for k, v in other.learner.get_params().items()}]
             for other in run.others
@@ -69,6 +71,10 @@ def _header(run: "Run") -> dict[str, Any]:
 def save_run(run: "Run", path: str | os.PathLike[str]) -> None:
     """Write stream position, learner, metrics, pending rows and curve to one file."""
     arrays = _arrays(run) | prefixed("stream", run.stream.state())
+    if run.join is not None:
+        arrays |= prefixed("join", run.join.state())
+    if run.answers is not None:  # what the checkpoint has learned has been answered
+        arrays |= prefixed("answers", run.answers.state())
     for k, other in enumerate(run.others):
         arrays |= prefixed(f"baseline{k}", _arrays(other))
     write_arrays(path, arrays, _header(run))
@@ -79,6 +85,8 @@ def _arrays(run: "Run") -> State:
     arrays = prefixed("learner", run.learner.state()) | prefixed("metrics", run.metrics.state())
     if run.pending is not None:
         arrays |= prefixed("pending", run.pending.state())
+    if run.join is not None:
+        arrays |= prefixed("told", run.told.state(run.join.places()))
     if run.labels is not None:
         arrays["run.labels"] = run.labels.to_bytes()
     arrays["run.counts"] = np.array([run.rows, run.labels_used, run.peak])
@@ -101,7 +109,7 @@ def load_run(run: "Run", path: str | os.PathLike[str]) -> None:
             raise ValueError(f"checkpoint was made with the metrics {', '.join(missing)}, which are not known here")
         for each in (run, *run.others):
             each.choose(tuple(header.get("metrics", ())))
-    header = {"baselines": [], **header}  # earlier versions had none
+    header = {"baselines": [], "join": {}, "to": None, **header}  # earlier versions had none
     for key, value in _header(run).items():
         if header.get(key) != value:
             was, now = shown(header.get(key), 120), shown(value, 120)
@@ -110,6 +118,12 @@ def load_run(run: "Run", path: str | os.PathLike[str]) -> None:
     before = [each.state() for each in changed]
     try:
         run.stream.restore(under("stream", arrays))
+        if run.join is not None:
+            known = len(Labels.from_bytes(arrays["run.labels"])) if "run.labels" in arrays else 0
+            features = run.stream.schema.n_features
+            run.join.restore(under("join", arrays), classes=known, features=features)
+        if run.answers is not None:
+            run.answers.restore(under("answers", arrays))
         _take(run, arrays)
         for k, other in enumerate(run.others):
             _take(other, under(f"baseline{k}", arrays))
@@ -133,6 +147,8 @@ def _take(run: "Run", arrays: State) -> None:
     if run.pending is not None:
         features = run.stream.schema.n_features
         run.pending.restore(under("pending", arrays), classes=classes, features=features)
+    if run.join is not None:
+        run.told.restore(under("told", arrays), run.join.places(), classes=classes)
     run.rows, run.labels_used, run.peak = kept["counts"].tolist()
     run.seconds, run.cpu_seconds, run.ram, run.ram_cpu = kept["times"].tolist()
     run.reports.lines = kept["curve"].tolist()

@@ -10,21 +10,22 @@ from typing import Any
 import numpy as np
 
 from thalweg.core.protocols import Stream
+from thalweg.evaluate.joined import Joined
 from thalweg.evaluate.result import plain
 
 
-def name_of(stream: Stream) -> str:
+def name_of(stream: Stream | Joined) -> str:
     """Give the name a stream goes by."""
     return str(getattr(stream, "name", None) or type(stream).__name__)
 
 
-def stream_params(stream: Stream) -> dict[str, Any]:
+def stream_params(stream: Stream | Joined) -> dict[str, Any]:
     """Give the parameters of a stream that tells them."""
     settings = getattr(stream, "get_params", None)
     return {k: plain(v) for k, v in settings().items()} if callable(settings) else {}
 
 
-def about(stream: Stream) -> dict[str, Any]:
+def about(stream: Stream | Joined) -> dict[str, Any]:
     """Say with what the run was made."""
     from thalweg import __version__
 

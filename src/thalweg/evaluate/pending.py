@@ -14,7 +14,7 @@ from thalweg.core.chunk import Chunk, stacked
 from thalweg.core.declared import EXACT, check, table
 from thalweg.core.door import Rows
 from thalweg.core.protocols import State
-from thalweg.core.waiting import Waiting, WaitingSparse
+from thalweg.evaluate.waiting_rows import RowsOfAnyForm, rows_of
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -62,16 +62,15 @@ class Pending:
     those before?
     """
 
-    __slots__ = ("_clock", "_evolving", "_list", "_rows", "_waiting", "delay", "never")
+    __slots__ = ("_clock", "_list", "_pool", "_rows", "delay", "never")
 
     def __init__(self, delay: int | str, *, evolving: bool = False) -> None:
         self.delay = delay
-        self._evolving = evolving
         self.never = 0
         """Rows whose label never comes."""
         self._rows = 0
         self._clock = -np.inf
-        self._waiting: Waiting | WaitingSparse = Waiting((0,))
+        self._pool = RowsOfAnyForm(evolving=evolving)
         self._list = np.zeros(0, dtype=_ENTRY)  # in order of arrival: where the row waits, and what is known of it
 
     def __len__(self) -> int:
@@ -81,7 +80,7 @@ class Pending:
         """Take the next rows of the stream, and give what is to be predicted and learned now, in order."""
         n, old = len(chunk), len(self)
         clock, due = self._times(chunk)
-        rows = self._fitted(chunk)
+        rows = self._pool.fit(chunk, self._list["place"])
         # When is each row learned? Before this row of the chunk is predicted; not before it was predicted itself.
         dues = np.concatenate([self._list["due"], due])
         moment = np.searchsorted(clock, dues)
@@ -123,27 +122,6 @@ class Pending:
             self._take(len(self) - len(plan.held) + np.flatnonzero(~asked[plan.held]))
             self.never -= int(np.count_nonzero(~asked[plan.never]))
 
-    def _fitted(self, chunk: Chunk) -> Rows:
-        """Let those that wait have the form of the chunk's rows: sparse or dense, and as wide. Give these rows.
-
-        Of tensors that may have other sizes than those before, the smaller are filled up with zeros, as at the door.
-        """
-        if chunk.sparse == isinstance(self._waiting, Waiting):
-            X = self._waiting.take(self._list["place"])
-            features = chunk.X.shape[1]
-            self._waiting = WaitingSparse(features) if chunk.sparse else Waiting((features,))
-            if len(self._list):
-                self._list["place"] = self._waiting.hold(_turned(X))
-        if isinstance(self._waiting, WaitingSparse):
-            return chunk.X
-        shape, waits = chunk.X.shape[1:], self._waiting.rows.shape[1:]
-        if not self._evolving or len(shape) == 1 or len(shape) != len(waits):
-            self._waiting.widen(shape)
-            return chunk.X
-        room = tuple(map(max, shape, waits))
-        self._waiting.widen(room)
-        return np.pad(chunk.X, [(0, 0), *((0, most - n) for most, n in zip(room, shape, strict=True))])
-
     def _times(self, chunk: Chunk) -> tuple[Floats, Floats]:
         """Give the clock at each row, and when the label of each row is due."""
         n = len(chunk)
@@ -161,7 +139,7 @@ class Pending:
     def _hold(self, X: Any, *known: NDArray[Any]) -> None:
         """Add rows to the end of the list. known: codes, weights, due times."""
         more = np.empty(X.shape[0], dtype=_ENTRY)
-        for name, column in zip(_ENTRY.names or (), (self._waiting.hold(X), *known), strict=True):
+        for name, column in zip(_ENTRY.names or (), (self._pool.hold(X), *known), strict=True):
             more[name] = column
         self._list = np.concatenate([self._list, more])
 
@@ -169,13 +147,12 @@ class Pending:
         """Remove entries from the list; give their rows and what is known of them."""
         taken = self._list[which]
         self._list = np.delete(self._list, which)
-        return self._waiting.take(taken["place"]), taken
+        return self._pool.take(taken["place"]), taken
 
     def state(self) -> State:
         """Copy out the rows, in order of arrival, and the clock."""
-        X: Any = self._waiting.look(self._list["place"])
         return {
-            **({"X": X} if isinstance(X, np.ndarray) else _parts(X)),
+            **self._pool.state(self._list["place"]),
             **{name: self._list[name].copy() for name in ("codes", "w", "due")},
             "rows": np.array([self._rows, self.never]),
             "clock": np.array([self._clock]),
@@ -184,40 +161,13 @@ class Pending:
     def restore(self, state: Mapping[str, NDArray[Any]], *, classes: int, features: int) -> None:
         """Continue from what ``state`` gave: rows of so many classes; sparse ones have so many features at most."""
         check(Due, state, classes=classes)
-        X: Any = state["X"] if "X" in state else _joined(state, features)
+        X = rows_of(state, features)
         codes, w, due, rows, clock = (state[name] for name in ("codes", "w", "due", "rows", "clock"))
-        if X.ndim < 2 or X.shape[0] != len(codes) or not ((w > 0.0) & (due < np.inf)).all() or np.isnan(clock[0]):
+        if X.shape[0] != len(codes) or not ((w > 0.0) & (due < np.inf)).all() or np.isnan(clock[0]):
             raise ValueError("its waiting rows are damaged")
         self._list = self._list[:0]
-        if isinstance(X, np.ndarray):
-            self._waiting = Waiting(X.shape[1:] if len(X) else (0,))
-        else:
-            self._waiting = WaitingSparse(X.shape[1])
+        self._pool.begin(X)
         if len(codes):
             self._hold(X, codes, w, due)
         self._rows, self.never = rows.tolist()
         self._clock = float(clock[0])
-
-
-def _turned(X: Any) -> Any:
-    """Make dense rows sparse, and sparse ones dense."""
-    from scipy.sparse import csr_array
-
-    return csr_array(X) if isinstance(X, np.ndarray) else X.toarray()
-
-
-def _parts(X: Any) -> State:
-    return {"X.data": X.data, "X.indices": X.indices, "X.indptr": X.indptr, "X.features": np.array([X.shape[1]])}
-
-
-def _joined(state: Mapping[str, NDArray[Any]], most: int) -> Any:
-    """Put sparse rows together again."""
-    from scipy.sparse import csr_array
-
-    data, indices, indptr, features = (state[f"X.{name}"] for name in ("data", "indices", "indptr", "features"))
-    kinds = [(t.dtype.str[1:], t.ndim) for t in (data, indices, indptr, features)]
-    if kinds != [("f8", 1), *[("i8", 1)] * 3] or len(features) != 1 or not 0 <= features[0] <= most:
-        raise ValueError("its waiting rows are damaged")
-    X = csr_array((data, indices, indptr), shape=(max(0, len(indptr) - 1), int(features[0])))
-    X.check_format(full_check=True)
-    return X

@@ -5,7 +5,7 @@ import os
 import time
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, final
 
@@ -14,15 +14,18 @@ from thalweg.core.chunk import Chunk
 from thalweg.core.classifier import Classifier
 from thalweg.core.interrupts import SECONDS, Interrupts
 from thalweg.core.params import shown
-from thalweg.core.protocols import State, Stateful
+from thalweg.core.protocols import State, Stateful, Stream
+from thalweg.evaluate.answers import Answers
 from thalweg.evaluate.checkpoint import load_run, save_run
+from thalweg.evaluate.join import MAX_BYTES, MAX_OPEN, Join
+from thalweg.evaluate.joined import Joined, Meeting
 from thalweg.evaluate.result import Result
 from thalweg.evaluate.run import Run
 from thalweg.learners.adapted.any_model import as_learner
 from thalweg.registry import METRICS
 from thalweg.registry.typed import make_learner
-from thalweg.streams.any_data import as_stream
-from thalweg.streams.looking import warn_about
+from thalweg.streams.any_data import as_stream, is_stream
+from thalweg.streams.looking import told, warn_about
 
 NAP = 0.01  # seconds to wait for a stream that has nothing yet
 
@@ -41,6 +44,8 @@ class Progress:
     accuracy: float
     """Over the window."""
     state_bytes: int
+    joined: dict[str, int] = field(default_factory=dict)
+    """Where labels come from another stream, what became of records and labels; see ``Result.joined``."""
 
 
 def prequential(
@@ -64,6 +69,12 @@ def prequential(
     compat: Literal["moa"] | None = None,
     keep: bool = False,
     baselines: Iterable[str | Classifier] = (),
+    labels: Any = None,
+    key: str | None = None,
+    wait: int | str | None = None,
+    max_open: int = MAX_OPEN,
+    max_bytes: int = MAX_BYTES,
+    to: Any = None,
     **options: Any,
 ) -> Result:
     """Run a learner through a stream: each row is predicted, scored and then learned.
@@ -119,6 +130,24 @@ def prequential(
     baselines : Iterable[str | Classifier]
         Learners, or their names, that play the same rows, to compare with: ``Result.others``. Their time does not count
         as the learner's. The majority class and the previous label are compared with always, at no cost.
+    labels : Stream | object
+        Where the labels come from, if not with the records: a file, a frame, dicts, or a stream, with the columns
+        ``key`` and ``target``. A record is predicted when it comes, scored and learned when its label comes, late or
+        early; ``Result.joined`` counts what became of all. Where both have a ``time`` (that of labels may be named
+        by ``label_time``), they come in its order, a record before a label of the same time; else record i comes
+        before label i, and label i before record i + 1. A stream must be one that has the key for its labels.
+    key : str | None
+        The column of records and of labels by which they are joined: whole numbers, or text of up to 256 bytes. No two
+        records may have the same.
+    wait : int | str | None
+        How long a record waits for its label, and a label for its record: "30s", "5m", "12h", "3d", by time; or a
+        number of records that come meanwhile. So long, too, is a key remembered of which the label has come, to know
+        labels that are repeated. None: without end, as far as the following allow.
+    max_open, max_bytes : int
+        So many records wait at most, and so many bytes of them; who waits longest is let go of, and counted.
+    to : str | os.PathLike[str] | Sink | None
+        Where the answer to each row goes, as JSON: ``kafka://host/topic``, ``redis://host/stream``, ``nats://host/subject``,
+        or a file. With a checkpoint each is written once, also after a crash.
     options
         How a file or frame is read: ``drop``, ``nominal``, ``time`` and so on, see ``open_file``.
 
@@ -140,8 +169,22 @@ def prequential(
     """
     _check(delay)
     learner = make_learner(learner) if isinstance(learner, str) else as_learner(learner)
-    stream = as_stream(stream, target, **{"readings": learner.readings} | options)
-    warn_about(stream)
+    join = None
+    if labels is not None:
+        patience = _check_join(key, wait, max_open, max_bytes, delay)
+        records, others = _apart(stream, labels, str(key), learner, options)
+        for each in (records, others):
+            _check_checkpoint(checkpoint, each, learner, resume)
+        join = Join(wait=patience, max_open=int(max_open), max_bytes=int(max_bytes), evolving=learner.evolving)
+        stream = Joined(
+            records, others, key=str(key), column=target, seconds=isinstance(wait, str), tracked=checkpoint is not None
+        )
+    elif key is not None or wait is not None:
+        name = "key" if key is not None else "wait"
+        raise ValueError(f"{name} must be given with labels=, the stream that has them, got {name} alone")
+    else:
+        stream = as_stream(stream, target, **{"readings": learner.readings} | options)
+        warn_about(stream)
     for what, value, least in (
         ("limit", limit, 0), ("every", every, 1), ("window", window, 1), ("chunk", chunk, 1),
     ):  # fmt: skip
@@ -173,14 +216,20 @@ def prequential(
     run = Run(
         stream, learner, every=int(every), window=int(window), metrics=chosen,
         delay=delay if isinstance(delay, str) else int(delay), compat=compat, name=name, stream_name=stream_name,
-        keep=keep, beside=_beside(baselines, learner),
+        keep=keep, beside=_beside(baselines, learner), join=join, answers=None if to is None else Answers(to),
     )  # fmt: skip
     if resume and checkpoint is not None:
         load_run(run, checkpoint)
+    if run.answers is not None:
+        run.answers.begin()
+        if checkpoint is not None and not resume:  # before the first answer: a crash must find where they begin
+            save_run(run, checkpoint)
     with Interrupts() as interrupts:
         try:
             drive = _Drive(run, interrupts, limit, seconds, checkpoint, often, int(chunk), on_progress)
             stopped = drive.to_the_end()
+            if run.answers is not None:
+                run.answers.sink.flush()
             if checkpoint is not None:
                 save_run(run, checkpoint)
             interrupts.raise_if_asked()
@@ -230,10 +279,12 @@ class _Drive:
             rows = run.read(run.room(chunk, self.limit))
             if rows is None:
                 return "end"
-            if len(rows) == 0:
+            if (rows.events if isinstance(rows, Meeting) else len(rows)) == 0:
+                if run.answers is not None:  # nobody should wait for them
+                    run.answers.sink.flush()
                 time.sleep(NAP)
                 continue
-            if not warm:
+            if not warm and not (isinstance(rows, Meeting) and not len(rows.records)):
                 before = time.perf_counter()
                 self._warm_up(rows, position)
                 deadline += time.perf_counter() - before
@@ -242,7 +293,7 @@ class _Drive:
             run.step(rows)
             took = time.perf_counter() - before
             if took > SECONDS:  # how rows are divided changes nothing but how soon it can stop
-                chunk = max(1, len(rows) // 2)
+                chunk = max(1, chunk // 2 if isinstance(rows, Meeting) else len(rows) // 2)
             elif took < 0.25 * SECONDS:  # the machine may have been busy
                 chunk = min(self.chunk, 2 * chunk)
             if self.checkpoint is not None and (
@@ -252,7 +303,7 @@ class _Drive:
                 saved, saved_at = run.rows, time.monotonic()
             self._tell("running")
 
-    def _warm_up(self, rows: Chunk, position: State | None) -> None:
+    def _warm_up(self, rows: Chunk | Meeting, position: State | None) -> None:
         """Compile; a signal meanwhile is not held back, and the rows in hand go back to the stream."""
         self._tell("compiling")
         try:
@@ -268,7 +319,8 @@ class _Drive:
             run = self.run
             accuracy = run.metrics.windowed(["accuracy"])["accuracy"]
             total = _total(run.stream, self.limit)
-            self.on_progress(Progress(stage, run.rows, total, run.seconds, accuracy, run.learner.state_bytes))
+            joined = {} if run.join is None else run.join.counts()
+            self.on_progress(Progress(stage, run.rows, total, run.seconds, accuracy, run.learner.state_bytes, joined))
 
 
 def _beside(baselines: Any, learner: Classifier) -> dict[str, Classifier]:
@@ -303,6 +355,40 @@ def read_often(text: Any, name: str = "checkpoint_every") -> tuple[float, float]
         return (math.inf, float(value)) if unit else (value, math.inf)
     params.whole(name, text, least=1)
     return int(text), math.inf
+
+
+def _apart(records: Any, labels: Any, key: str, learner: Classifier, options: dict[str, Any]) -> tuple[Stream, Stream]:
+    """Open records and labels: the key is the target of both."""
+    clock = options.get("label_time", options.get("time"))
+    how = {name: value for name, value in options.items() if name != "label_time"}
+    stream = as_stream(records, _target(records, key, "records"), **{"readings": learner.readings} | how)
+    told(stream)  # the keys are no classes, whatever they look like
+    ours = {} if clock is None or is_stream(labels) else {"time": clock}
+    return stream, as_stream(labels, _target(labels, key, "labels"), name="labels", **ours)
+
+
+def _target(data: Any, key: str, name: str) -> str | None:
+    """Say which column holds the keys; a stream knows, and must have been told the same."""
+    if not is_stream(data):
+        return key
+    target = getattr(data, "target", None)
+    if target not in (None, key):
+        raise ValueError(f"{name} must be a stream that has the key {key!r} for its labels, its target is {target!r}")
+    return None
+
+
+def _check_join(key: Any, wait: Any, max_open: Any, max_bytes: Any, delay: Any) -> float | None:
+    """Refuse what says nothing about how to join; give the longest wait, in seconds or in records."""
+    if not isinstance(key, str) or not key:
+        raise ValueError(f"key must name the column by which records and labels are joined, got {shown(key)}")
+    if delay != 0:
+        raise ValueError(f"delay must be 0 where labels come from another stream, got {shown(delay)}")
+    params.whole("max_open", max_open, least=1, most=100_000_000)
+    params.whole("max_bytes", max_bytes, least=1)
+    if wait is None or isinstance(wait, str):
+        return None if wait is None else params.duration("wait", wait, "or a number of records")
+    params.whole("wait", wait, least=1)
+    return float(wait)
 
 
 def _check(delay: Any) -> None:

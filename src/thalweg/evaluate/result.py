@@ -99,6 +99,11 @@ class Result(Tabled):
     """What alerts about the rarest class would find: share of the rows with an alert, recall, precision."""
     mistakes: list[tuple[int, Any, Any, float]] = field(default_factory=list)
     """Wrong predictions with the highest probability, up to 20: row, label, prediction, probability; see ``worst``."""
+    joined: dict[str, int] = field(default_factory=dict)
+    """Where labels came from another stream, what became of records and labels. Records were ``matched``, ``expired``
+    (let go of: no label in time, or too many waited) or are still ``open``. Labels were matched (``early`` of them
+    before their record), ``late`` (their record had been let go of), ``repeated``, ``orphaned`` (let go of, no record
+    had come), or are still ``ahead`` of their record."""
     others: "list[Result]" = field(default_factory=list)
     """The learners that ``baselines`` named, on the same rows."""
     predictions: Predictions | None = None

@@ -16,7 +16,10 @@ from thalweg.core.inside import finds_drifts, rehearse
 from thalweg.core.labels import Labels
 from thalweg.core.protocols import State, Stream
 from thalweg.core.schema import Feature, Schema
+from thalweg.evaluate.answers import Answers
 from thalweg.evaluate.importances import Watched
+from thalweg.evaluate.join import Join, Reunion, Told
+from thalweg.evaluate.joined import Joined, Meeting
 from thalweg.evaluate.metrics import Metrics
 from thalweg.evaluate.origin import about, name_of
 from thalweg.evaluate.pending import Pending
@@ -41,14 +44,18 @@ class Run:
     """A learner on its way through a stream, and what is known about it so far."""
 
     def __init__(
-        self, stream: Stream, learner: Classifier, *, every: int, window: int, metrics: tuple[str, ...] | None,
+        self, stream: Stream | Joined, learner: Classifier, *, every: int, window: int, metrics: tuple[str, ...] | None,
         delay: int | str, compat: Literal["moa"] | None, name: str | None, stream_name: str | None,
-        keep: bool = False, beside: Mapping[str, Classifier] | None = None,
+        keep: bool = False, beside: Mapping[str, Classifier] | None = None, join: Join | None = None,
+        answers: Answers | None = None,
     ) -> None:  # fmt: skip
-        self.stream, self.learner = stream, learner
+        self.stream, self.learner, self.answers = stream, learner, answers
+        self.join = join
+        """Where labels come from another stream: ``stream`` gives meetings then."""
+        self.told = Told()
         self.others = [
             Run(stream, other, every=every, window=window, metrics=metrics, delay=delay, compat=compat, name=title,
-                stream_name=stream_name)
+                stream_name=stream_name, join=join)
             for title, other in (beside or {}).items()
         ]  # fmt: skip
         """Learners that play the same rows, to compare with."""
@@ -61,6 +68,8 @@ class Run:
         self.labels: Labels | None = None
         self.kept: list[tuple[Ints, Floats]] | None = [] if keep else None
         """The classes and the probabilities of all chunks, where they are kept."""
+        self.came: list[tuple[Ints, Ints]] = []
+        """Which rows have these classes, of those whose labels came later."""
         self.rows = 0
         self.busy = False
         """Are there rows that were read, but not yet learned and scored?"""
@@ -88,9 +97,14 @@ class Run:
         n = min(chunk, self.every - self.rows % self.every)
         return n if limit is None else min(n, limit - self.rows)
 
-    def read(self, n: int) -> Chunk | None:
+    def read(self, n: int) -> Chunk | Meeting | None:
         """Read up to n rows."""
         self.busy = True
+        if isinstance(self.stream, Joined):
+            meeting = self.stream.read(n)
+            self.in_hand = 0 if meeting is None else len(meeting.records)
+            self.busy = meeting is not None and meeting.events > 0
+            return meeting
         chunk = self.stream.read(n)
         self.in_hand = 0 if chunk is None else len(chunk)
         if self.in_hand > n:
@@ -120,18 +134,23 @@ class Run:
             return f"at rows {self.rows:,} to {self.rows + self.in_hand - 1:,}, counted from 0"
         return f"after {self.rows:,} rows"
 
-    def warm_up(self, chunk: Chunk) -> None:
+    def warm_up(self, chunk: Chunk | Meeting) -> None:
         """Make sure that everything is compiled: a twin of the learner plays a few rows, and is thrown away."""
         self._meet_schema()
+        if isinstance(chunk, Meeting):  # any label will do
+            few, known = chunk.records[:8], self.learner.classes_[:1]
+            few = few if self.learner.sparse else self._dense(few)
+            chunk = Chunk(few.X, np.resize(known, len(few)) if len(known) else np.zeros(len(few), dtype=np.int64))
         self._warm_up(chunk[:8])
         for other in self.others:
             other.warm_up(chunk if other.learner.sparse else other._dense(chunk))
 
     def _warm_up(self, few: Chunk) -> None:
         n, schema = len(few), self.stream.schema
+        later = self.pending is not None or self.join is not None
         kind = (
             type(self.learner), repr(self.learner), self.learner.started, few.sparse, few.w is None,
-            self.pending is None, bool(schema.nominal_codes), schema.shape, self.names,
+            later, bool(schema.nominal_codes), schema.shape, self.names,
         )  # fmt: skip
         if kind in _WARM:
             return
@@ -141,7 +160,7 @@ class Run:
             twin = self.learner.copy()
             proba = twin.test_then_train(few.X, few.y)
             rehearse(twin)
-            if self.pending is not None:
+            if later:
                 twin.play(few.X, few.y, np.concatenate([np.arange(n), ~np.arange(n)]))
             scratch = Metrics(window=n)
             scratch.update(np.zeros(n, dtype=np.int64), proba)
@@ -149,9 +168,12 @@ class Run:
             scratch.note()
             _WARM.add(kind)
 
-    def step(self, chunk: Chunk) -> None:
+    def step(self, chunk: Chunk | Meeting) -> None:
         """Predict, learn and score the next rows, and report if it is time."""
         self._meet_schema()
+        if isinstance(chunk, Meeting):
+            self._join(chunk)
+            return
         w = None if chunk.w is None else door.weights(chunk.w, len(chunk))
         live = None if w is None or w.all() else np.flatnonzero(w)
         if live is None:
@@ -161,18 +183,66 @@ class Run:
             codes[live] = self._read(np.asarray(chunk.y)[live])
         proba = self._play(chunk, codes, w, live)
         self.metrics.update(codes, proba, w)
+        if self.answers is not None:
+            self.answers.put(self.stream, self.rows, proba, [] if self.labels is None else self.labels.values)
         if self.kept is not None:
             self.kept.append((codes if w is None else np.where(w > 0.0, codes, -1), proba))
-        self.rows += len(chunk)
-        if self.rows % self.every == 0:
+        self._count(len(chunk))
+        for other in self.others:
+            other.step(chunk if other.learner.sparse else other._dense(chunk))
+        self.busy, self.in_hand = False, 0
+
+    def _count(self, n: int) -> None:
+        """Count rows, and report if it is time."""
+        self.rows += n
+        if n and self.rows % self.every == 0:
             size = self.learner.state_bytes
             self.reports.add(self.metrics, self.rows, self._spent(size))
             self.changes = self._changes()
             self.weighed.report(self.rows // self.every, self.every, self.learner)
             self.ram, self.ram_cpu, self.peak = self._resources(size)
-        for other in self.others:
-            other.step(chunk if other.learner.sparse else other._dense(chunk))
+
+    def _join(self, meeting: Meeting) -> None:
+        """Predict records, and score and learn those whose labels came, in the order in which all of them came."""
+        assert self.join is not None
+        if meeting.records.w is not None:
+            raise ValueError("records must have no weights where their labels come from another stream, got some")
+        codes = self._read(meeting.labels, "labels")
+        assert self.labels is not None
+        plan = self.join.meet(meeting, codes, len(self.labels))
+        y = self.labels.to_array()[plan.codes] if len(self.labels) else plan.codes  # no label is looked at yet
+        for run in (self, *self.others):
+            if run is not self:
+                run._meet_schema()
+            if len(y):
+                run._play_joined(plan, y)
+            run._count(plan.n)
         self.busy, self.in_hand = False, 0
+
+    def _play_joined(self, plan: Reunion, y: NDArray[Any]) -> None:
+        learner, n = self.learner, plan.n
+        X: Any = plan.X if learner.sparse or isinstance(plan.X, np.ndarray) else plan.X.toarray()
+        learned = ~plan.events[plan.events < 0]
+        codes = self._read(y[learned])
+        offered, before = self.told.take(plan)
+        gone = ~offered  # rows whose label the learner did not ask for are scored alone
+        events = plan.events if not gone.any() else plan.events[(plan.events >= 0) | ~gone[~plan.events]]
+        proba = self._arrange(self._timed(learner.play, X, y, events), len(y))
+        asked = self._asked()
+        if asked is None:
+            asked = np.ones(len(y), dtype=np.bool_)
+        asked[n:] = offered[n:]
+        self.labels_used += int(np.count_nonzero(asked[learned]))
+        if self.answers is not None and n:
+            self.answers.put(self.stream, self.rows, proba[:n], [] if self.labels is None else self.labels.values)
+        if self.kept is not None:
+            self.kept.append((np.full(n, -1), proba[:n]))
+            self.came.append((plan.numbers[learned], codes))
+        self.told.keep(plan.places, proba[plan.held], asked[plan.held])
+        wide = max(proba.shape[1], before.shape[1])
+        scores = np.zeros((len(y), wide))
+        scores[:n, : proba.shape[1]], scores[n:, : before.shape[1]] = proba[:n], before
+        self.metrics.update(codes, scores[learned])
 
     def _play(self, chunk: Chunk, codes: Ints, w: Floats | None, live: Ints | None) -> Floats:
         learner, n = self.learner, len(chunk)
@@ -233,14 +303,14 @@ class Run:
 
     # -- labels and columns -------------------------------------------------------------------------------------------
 
-    def _read(self, y: Any) -> Ints:
+    def _read(self, y: Any, name: str = "y") -> Ints:
         """Give the codes of labels: the learner's own where it knew them before, then in order of arrival."""
         if self.labels is None:
             schema = self.learner.schema
             self.labels = Labels(None if schema is None else schema.classes)
             self.labels.admit(self.labels.read(self.learner.classes_)[1])
         labels = self.labels
-        codes, new = labels.read(y)
+        codes, new = labels.read(y, name)
         labels.admit(new)
         return codes
 
@@ -297,6 +367,7 @@ class Run:
         support[: len(seen)] = self.metrics.support
         ram, _, peak = self._resources(size) if self.rows % self.every else (self.ram, 0.0, self.peak)
         pending = 0 if self.pending is None else len(self.pending) + self.pending.never
+        joined = {} if self.join is None else self.join.counts()
         return Result(
             learner=self.name,
             params={k: plain(v) for k, v in self.learner.get_params(deep=False).items()},
@@ -316,7 +387,8 @@ class Run:
             state_bytes=size,
             peak_bytes=max(peak, size),
             labels_used=self.labels_used,
-            labels_pending=pending,
+            labels_pending=pending + joined.get("open", 0) + joined.get("expired", 0),
+            joined=joined,
             drifts=[int(d) for d in getattr(self.stream, "drifts", ()) if d < self.rows],
             detected=self._detected(),
             finds_drifts=finds_drifts(self.learner),
@@ -345,6 +417,8 @@ class Run:
             codes[at : at + len(part)] = part
             proba[at : at + len(part), : scores.shape[1]] = scores
             at += len(part)
+        for rows, came in self.came:
+            codes[rows] = came
         return Predictions(classes, codes, proba)
 
     def _changes(self) -> list[tuple[int, int]]:

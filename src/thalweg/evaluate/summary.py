@@ -106,7 +106,8 @@ def _overall(result: "Result") -> str:
     right, majority, last = result.accuracy, _majority(result), _no_change(result)
     always = f"always saying {_quoted(commonest(result))}"
     mine, by_majority, by_last = _apart(right, majority, last)
-    said = f"Right on {mine} of {result.rows:,} rows; {always} would be right on {by_majority}"
+    scored = result.joined.get("matched", result.rows)
+    said = f"Right on {mine} of {scored:,} rows; {always} would be right on {by_majority}"
     if last == last:
         said += f", repeating the last label on {by_last}"
     worse = [rule for rule, value in ((always, majority), ("repeating the last label", last)) if right < value]

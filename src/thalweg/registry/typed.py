@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from thalweg.core.classifier import Classifier
     from thalweg.core.protocols import Stream
 
+SCHEMES = ("kafka", "redis", "rediss", "nats", "postgresql", "postgres", "sqlite")
+"""What the addresses of brokers and databases begin with."""
 ENDLESS = 100_000
 """Rows of an endless stream to read where no limit is given."""
 WRAPPERS = {"balanced": "Balanced", "cost-sensitive": "CostSensitive", "threshold": "Threshold"}
@@ -220,14 +222,26 @@ def stream_takes_seed(text: str) -> bool:
     return known_name(name, {**STREAMS, **PAPERS}) is not None and "seed" not in given
 
 
+def is_address(text: str) -> bool:
+    """Does this read like the address of a broker or a database?
+
+    >>> is_address("redis://localhost/clicks"), is_address("clicks.csv")
+    (True, False)
+    """
+    scheme, sign, _ = text.partition("://")
+    return bool(sign) and scheme in SCHEMES
+
+
 def is_file(text: str) -> bool:
-    """Does this name a file, and no stream of the registry?"""
+    """Does this name a file, or the address of a broker, and no stream of the registry?"""
+    if is_address(text):
+        return True
     known = text in STREAMS or text in PAPERS or text in DATASETS or is_own(text)
     return not known and (Path(text).is_file() or Path(text).is_dir() or bool(_formats(text)))
 
 
 def open_stream(text: str, *, seed: int | None = None, target: str | None = None, **options: Any) -> "Stream":
-    """Open a stream by its name, or a file; target: the column to predict, where it is a file.
+    """Open a stream by its name, a file, or an address; target: the column to predict, where it is no generator.
 
     options: of a file, as ``open_file`` takes them. seed: of a generated stream, unless the text sets it.
 
@@ -235,6 +249,9 @@ def open_stream(text: str, *, seed: int | None = None, target: str | None = None
     Agrawal(function=3, seed=5)
     """
     options = {name: given for name, given in options.items() if given is not None and given != ()}
+    if is_address(text):
+        named = {} if target is None else {"target": target}
+        return OTHERS["MessageStream"].make(address=text, **named | options)  # type: ignore[no-any-return]
     if text[:1] == "-" or target is not None or "format" in options or is_file(text):
         return _open_file(text, target, options)
     if options:

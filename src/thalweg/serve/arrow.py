@@ -114,7 +114,7 @@ def _longest(chunk: Any) -> int:
     if pa.types.is_dictionary(chunk.type):
         return _longest(chunk.dictionary)
     if str(chunk.type).endswith("_view"):  # a view begins with its length
-        views = np.frombuffer(chunk.buffers()[1], dtype="<i4")[:: 4] if len(chunk) else np.zeros(1)
+        views = np.frombuffer(chunk.buffers()[1], dtype="<i4")[::4] if len(chunk) else np.zeros(1)
         return int(views[chunk.offset : chunk.offset + len(chunk)].max(initial=0))
     try:
         return int(pc.max(pc.binary_length(chunk)).as_py() or 0)

@@ -372,7 +372,9 @@ class Engine:
             )  # fmt: skip
             reply: Given | Outcome = await self.submit(entry)
             if isinstance(reply, Outcome):
-                raise ValueError(reply.refused or "the key must be that of a request for answers, it was one for labels")
+                raise ValueError(
+                    reply.refused or "the key must be that of a request for answers, it was one for labels"
+                )
             return reply
         except UnavailableError:
             return Given(-1, len(X), bytes(len(X)), said, version.classes, version.number)

@@ -244,7 +244,9 @@ class Reader:
         if n > self.max_rows:
             raise TooLargeError(f"a request must have at most {self.max_rows:,} records, got {n:,}")
         if n * width > CELLS:
-            raise TooLargeError(f"a request must have at most {CELLS:,} values, got {n:,} records of {width:,} features")
+            raise TooLargeError(
+                f"a request must have at most {CELLS:,} values, got {n:,} records of {width:,} features"
+            )
 
     def _check_width(self, schema: Schema) -> None:
         if schema.n_features > self.max_features:

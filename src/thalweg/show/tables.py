@@ -159,6 +159,7 @@ def one(result: "Result", *, all: bool = False) -> Table:
         f"state {bytes_text(result.state_bytes)}, at most {bytes_text(result.peak_bytes)}",
         *_over_time(result),
         *[f"labels used: {result.labels_used:,} of {result.rows:,}"] * (result.labels_used != result.rows),
+        *_met(result),
         *[f"rows without a prediction: {100.0 * result.unpredicted:.2f} %"] * (result.unpredicted >= 5e-5),
         *[f"known drifts at {_positions(result.drifts)}"] * bool(result.drifts),
         *changes(result),
@@ -168,6 +169,18 @@ def one(result: "Result", *, all: bool = False) -> Table:
     last = f"last {min(result.window, result.rows):,}"
     title = f"{result.learner} on {result.stream}"
     return Table(("metric", "all rows", last), rows, title=title, notes=notes, lead=result.summary)
+
+
+def _met(result: "Result") -> list[str]:
+    """Say what became of records and labels that came apart."""
+    if not result.joined:
+        return []
+    n = result.joined
+    return [
+        f"records: {n['matched']:,} met their label, {n['open']:,} wait for it, {n['expired']:,} were let go of",
+        f"labels: {n['matched']:,} matched, {n['early']:,} of them early; {n['late']:,} late, {n['repeated']:,} "
+        f"repeated, {n['orphaned']:,} orphaned, {n['ahead']:,} ahead of their record",
+    ]
 
 
 def _matter(result: "Result") -> list[str]:

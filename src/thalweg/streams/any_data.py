@@ -45,7 +45,7 @@ def as_stream(
     >>> as_stream([{"sky": "clear", "play": "yes"}, {"sky": "rain", "play": "no"}], target="play").take(2).y.tolist()
     ['yes', 'no']
     """
-    if _is_stream(data):
+    if is_stream(data):
         _refuse(f"{name} is a stream, which says itself", target, options)
         return data  # type: ignore[no-any-return]
     if isinstance(data, (str, os.PathLike)):
@@ -68,7 +68,8 @@ def as_stream(
     return IterableStream(iter(parted) if iter(data) is data else parted, **options)
 
 
-def _is_stream(data: Any) -> bool:
+def is_stream(data: Any) -> bool:
+    """Is it a stream already?"""
     return callable(getattr(data, "read", None)) and hasattr(data, "schema") and not isinstance(data, type)
 
 

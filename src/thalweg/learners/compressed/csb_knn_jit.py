@@ -52,7 +52,17 @@ _WINDOW = (_FLOATS[3], _INTS[1], _FLOATS[1], _FLOATS[2], _INTS[1], _INTS[1])
 _MATRIX = (_FLOATS[2], _INTS[1], _INTS[1], _FLOATS[1])
 _COMMON = (_INTS[1], _INTS[1], _INTS[1], _INTS[1], np.zeros(1, dtype=np.uint64), _FLOATS[2], _FLOATS[1], _FLOATS[2],
            _FLOATS[2])  # fmt: skip
-_SCRATCH = (*(4 * (_FLOATS[2],)), _INTS[2], _FLOATS[2], _FLOATS[2], _FLOATS[2], _INTS[1], _INTS[1], _INTS[2], _FLOATS[1])
+_SCRATCH = (
+    *(4 * (_FLOATS[2],)),
+    _INTS[2],
+    _FLOATS[2],
+    _FLOATS[2],
+    _FLOATS[2],
+    _INTS[1],
+    _INTS[1],
+    _INTS[2],
+    _FLOATS[1],
+)
 _NEAR = (_INTS[1], _INTS[1], _FLOATS[1], _FLOATS[1])
 MATRIX, SCRATCH, NEAR = len(_WINDOW), len(_COMMON), len(_COMMON) + len(_SCRATCH)
 TABLES = NEAR + len(_NEAR)

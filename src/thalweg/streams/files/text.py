@@ -367,6 +367,9 @@ class LabelWords:
         self._words: list[Any] = []
         self._array: NDArray[Any] = np.empty(0, dtype=np.str_)
 
+    def __len__(self) -> int:
+        return len(self._words)
+
     def add(self, word: str) -> None:
         """Add the word of the next code."""
         if self._kind == "whole":

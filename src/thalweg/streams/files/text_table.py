@@ -17,6 +17,8 @@ WIDE = 1 << 20
 """Cells of rows with text that are filled at a time."""
 FORGOTTEN = 5_000
 """Texts that are kept before all are forgotten."""
+MOST_LABELS = 50_000
+"""Labels that are kept before all are forgotten."""
 
 
 class WordTable:
@@ -81,6 +83,7 @@ class WordTable:
             kind[c], place[c] = jit.WORD, at
         self.table = TextTable(name, list(kinds), kind, place, rule, delimiter=delimiter, marks=marks, arff=arff)
         self._passages.join(self.table, schema)
+        self.table.renewed = self._renewed
 
     @staticmethod
     def _clock(name: str, kinds: Mapping[str, str]) -> int:
@@ -92,6 +95,11 @@ class WordTable:
     def learn(self, schema: Schema) -> None:
         """Begin anew with the values that a schema has."""
         self.schema = schema
+        self.table.learn(self._known())
+
+    def _known(self) -> dict[int, dict[str, int]]:
+        """Begin anew with the labels and texts that are known beforehand; give the words of all columns."""
+        schema = self.schema
         known = {
             c: {str(v): code for code, v in enumerate(schema.features[f].values or ())}
             for c, f in self.feature_of.items()
@@ -105,7 +113,11 @@ class WordTable:
             for word in self.declared:
                 self.labels.add(word)
         self._passages.begin(known)
-        self.table.learn(known)
+        return known
+
+    def _renewed(self) -> dict[int, dict[str, int]] | None:
+        """Forget labels that are far too many to be classes, such as the keys of records: memory stays bounded."""
+        return self._known() if len(self.labels) > MOST_LABELS else self._passages.renewed()
 
     def blocks(self, buffer: Buffer, mark: Mark, used: int = 0) -> Iterator[Block]:
         """Give the blocks of a file from a mark on."""
@@ -154,7 +166,7 @@ class Passages:
         if self._texts:
             table.n_features = schema.n_features
             table.rows_at_once = max(1, min(table.rows_at_once, WIDE // schema.n_features))
-            table.renewed = self._renewed
+            table.renewed = self.renewed
 
     def begin(self, known: dict[int, dict[str, int]]) -> None:
         """Begin anew with the words of the other columns."""
@@ -186,7 +198,8 @@ class Passages:
         said = self._said[column]
         return [said[int(v)] if v == v else None for v in extra[:, self._texts[column][0]].tolist()]
 
-    def _renewed(self) -> dict[int, dict[str, int]] | None:
+    def renewed(self) -> dict[int, dict[str, int]] | None:
+        """Begin anew where many texts are kept; give the words of the other columns then."""
         if sum(map(len, self._said.values())) < FORGOTTEN:
             return None
         self.begin(self._known)

@@ -1,0 +1,1 @@
+"""Live streams: topics, streams and tables of other programs as sources, and as places for answers."""
