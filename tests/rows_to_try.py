@@ -1,6 +1,10 @@
 """Rows on which learners and their slow twins are compared, and what the comparisons share."""
 
+import os
+from pathlib import Path
+
 import numpy as np
+import pytest
 
 from thalweg import Feature, Schema
 
@@ -48,3 +52,20 @@ def same(a, b):
     assert a.keys() == b.keys()
     for name in a:
         np.testing.assert_array_equal(a[name], b[name], err_msg=name)
+
+
+def real_rows(name):
+    """Rows and labels of a real stream, in one random order where they come sorted; skips where it is not there."""
+    folder = Path(os.environ.get("THALWEG_DATA") or Path(__file__).resolve().parents[2] / "shared" / "data")
+    path = folder / f"{name}.parquet"
+    if not path.exists():
+        pytest.skip(f"no {path.name} in THALWEG_DATA")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    table = parquet.read_table(path)
+    y = np.unique(table.column("class").to_numpy(zero_copy_only=False), return_inverse=True)[1]
+    names = [c for c in table.column_names if c not in ("class", "batch", "concentration")]
+    X = np.column_stack([table.column(c).to_numpy().astype(float) for c in names])
+    if name in ("spambase", "magic"):
+        order = np.random.default_rng(0).permutation(len(y))
+        X, y = X[order], y[order]
+    return X, y

@@ -12,8 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
-import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -46,6 +44,9 @@ from thalweg.evaluate.metrics import Metrics
 from thalweg.evaluate.result import Result
 from thalweg.keeping.arrays_file import write_arrays
 from thalweg.streams.files.opening import open_file
+
+pd = pytest.importorskip("pandas")
+pl = pytest.importorskip("polars")
 
 NAN, INF, HUGE = float("nan"), float("inf"), 10**400
 INTERNAL = (

@@ -11,7 +11,6 @@ import time
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
 
 import rare_streams
@@ -25,6 +24,8 @@ from thalweg import (
     NaiveBayes,
     prequential,
 )
+
+pd = pytest.importorskip("pandas")
 
 R = np.random.default_rng(8)
 N = 1200

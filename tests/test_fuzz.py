@@ -15,15 +15,17 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
-import polars as pl
 import pyarrow as pa
+import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from thalweg import ADWIN, Feature, HoeffdingTree, MajorityClass, NaiveBayes, NoChange, Schema, load, save
+
+pd = pytest.importorskip("pandas")
+pl = pytest.importorskip("polars")
 
 LONG = int(os.environ.get("THALWEG_FUZZ", "0"))
 

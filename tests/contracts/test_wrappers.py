@@ -8,7 +8,6 @@ import inspect
 from functools import cache
 
 import numpy as np
-import pandas as pd
 import pytest
 from scipy.sparse import csr_array
 
@@ -34,6 +33,8 @@ from thalweg import (
     registry,
 )
 from thalweg.index.sources import rules_of
+
+pd = pytest.importorskip("pandas")
 
 ROWS, CUT = 54, 31
 WORDS = np.array(["calm", "rising", "flood"])

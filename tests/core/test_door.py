@@ -1,12 +1,13 @@
 import numpy as np
-import pandas as pd
-import polars as pl
 import pyarrow as pa
 import pytest
 import scipy.sparse
 
 from thalweg import Feature, HoeffdingTree, NaiveBayes, Schema
 from thalweg.core import door
+
+pd = pytest.importorskip("pandas")
+pl = pytest.importorskip("polars")
 
 RNG = np.random.default_rng(3)
 X = RNG.normal(size=(60, 3)).round(3)

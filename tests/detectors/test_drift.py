@@ -1,13 +1,9 @@
 """The drift detector for tensors: against its plain twin, in every form, at its bars, and with bad input."""
 
-import os
-import subprocess
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
 
+from compiler_off import printed_with_and_without
 from thalweg.detectors import tensor_drift as drift_module
 from thalweg.detectors.tensor_drift import TensorDriftDetector
 from thalweg.detectors.tensor_reference import mean_tensor
@@ -360,13 +356,4 @@ for rule in ("cusum", "paper"):
 
 
 def test_the_same_with_the_compiler_off():
-    outputs = []
-    for off in ("0", "1"):
-        env = os.environ | {"NUMBA_DISABLE_JIT": off, "PYTHONPATH": str(Path(__file__).resolve().parents[2] / "src")}
-        done = subprocess.run(
-            [sys.executable, "-W", "error", "-c", PROGRAM], env=env, capture_output=True, text=True, check=False
-        )
-        assert done.returncode == 0, done.stderr
-        outputs.append(done.stdout)
-    assert outputs[0] == outputs[1]
-    assert "2, 0" in outputs[0]
+    assert "2, 0" in printed_with_and_without(PROGRAM, "-W", "error")

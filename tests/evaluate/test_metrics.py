@@ -5,11 +5,12 @@ import warnings
 
 import numpy as np
 import pytest
-from sklearn import metrics as sk
 
 from thalweg.evaluate.counts import gather_scores
 from thalweg.evaluate.metrics import METRICS, Metrics
 from thalweg.evaluate.metrics_jit import is_drawn
+
+sk = pytest.importorskip("sklearn.metrics")
 
 OVERALL = ("auc_all", "pr_auc", "recall_at_budget", "brier", "calibration_error")
 GOLDEN_Y = [0, 0, 1, 1, 0]

@@ -1,14 +1,15 @@
 """Frames, records, pairs, names and files go straight into the verbs, and all mean the same."""
 
 import numpy as np
-import pandas as pd
-import polars as pl
 import pyarrow as pa
 import pytest
 
 import thalweg
 from thalweg import ArrayStream, HoeffdingTree, NaiveBayes, compare, describe_stream, prequential
 from thalweg.streams.any_data import as_stream
+
+pd = pytest.importorskip("pandas")
+pl = pytest.importorskip("polars")
 
 R = np.random.default_rng(4)
 FRAME = pd.DataFrame(

@@ -5,7 +5,6 @@ import warnings
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
 
 import thalweg
@@ -14,6 +13,8 @@ from thalweg.registry import DATASETS
 from thalweg.registry.typed import open_stream
 from thalweg.streams.any_data import as_stream
 from thalweg.streams.looking import ROWS
+
+pd = pytest.importorskip("pandas")
 
 N = 2000
 

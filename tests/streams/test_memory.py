@@ -4,12 +4,13 @@ import datetime
 from typing import Any
 
 import numpy as np
-import pandas as pd
-import polars as pl
 import pyarrow as pa
 import pytest
 
 from thalweg import ArrayStream, Feature, Schema
+
+pd = pytest.importorskip("pandas")
+pl = pytest.importorskip("polars")
 
 COLUMNS = {"size": [1.5, None, 3.5], "colour": ["red", "blue", "red"], "class": ["no", "yes", "no"]}
 

@@ -4,7 +4,7 @@ import math
 
 from twins.adwin import SlowADWIN
 from twins.hoeffding import Leaf, SlowHoeffdingTree, Split, most
-from twins.observers import is_missing, total
+from twins.observers import total
 
 
 class SlowHoeffdingAdaptiveTree(SlowHoeffdingTree):
@@ -64,13 +64,8 @@ class SlowHoeffdingAdaptiveTree(SlowHoeffdingTree):
 
     def learn(self, x, y, w=1.0):
         """Learn a row with label code y and weight w."""
-        self.rows += 1
-        if w == 0.0:
+        if not self._meet(x, y, w):
             return
-        self.known = max(self.known, y + 1)
-        for f, cardinality in enumerate(self.values):
-            if cardinality is not None and not is_missing(x[f]):
-                self.values[f] = max(cardinality, int(x[f]) + 1)
         wrong = most(self._answer(*self._leaf(self.root, x), x)) != y
         place = self.__dict__, "root"
         while isinstance(node := place[0][place[1]], Split):
@@ -121,20 +116,9 @@ class SlowHoeffdingAdaptiveTree(SlowHoeffdingTree):
         leaf.seen += 1
         leaf.error += (wrong - leaf.error) / min(leaf.seen, self.min_rows)
         w *= max(1, self.poisson())
-        if leaf.observers is None:
-            self._draw(leaf)
-        if self.leaf == "adaptive":
-            self._judge(leaf, x, y, w)
-        leaf.counts[y] = leaf.counts.get(y, 0.0) + w
-        leaf.weight += w
-        for f, observer in leaf.observers.items():
-            if not is_missing(x[f]):
-                observer.observe(x[f], y, w)
-        if leaf.weight - leaf.last >= self.grace_period:
-            split = self._attempt(leaf)
-            leaf.last = leaf.weight
-            if split is not None:
-                split.adwin, split.alternate, split.wanted = self._adwin(), None, False
-                for child in split.branches:
-                    self._mark(child)
-                place[0][place[1]] = split
+        split = self._teach(leaf, x, y, w)
+        if split is not None:
+            split.adwin, split.alternate, split.wanted = self._adwin(), None, False
+            for child in split.branches:
+                self._mark(child)
+            place[0][place[1]] = split

@@ -16,13 +16,8 @@ class SlowExtremelyFastDecisionTree(SlowHoeffdingTree):
 
     def learn(self, x, y, w=1.0):
         """Learn a row with label code y and weight w."""
-        self.rows += 1
-        if w == 0.0:
+        if not self._meet(x, y, w):
             return
-        self.known = max(self.known, y + 1)
-        for f, cardinality in enumerate(self.values):
-            if cardinality is not None and not is_missing(x[f]):
-                self.values[f] = max(cardinality, int(x[f]) + 1)
         place = self.__dict__, "root"
         while True:
             node = place[0][place[1]]

@@ -120,35 +120,47 @@ class SlowHoeffdingTree:
 
     def learn(self, x, y, w=1.0):
         """Learn a row with label code y and weight w."""
-        self.rows += 1
-        if w == 0.0:
+        if not self._meet(x, y, w):
             return
-        self.known = max(self.known, y + 1)
-        for f, cardinality in enumerate(self.values):
-            if cardinality is not None and not is_missing(x[f]):
-                self.values[f] = max(cardinality, int(x[f]) + 1)
         node, place = self.root, None
         while isinstance(node, Split):
             node.weight += w
             place = node.branches, node.branch(x)
             node = node.branches[place[1]]
-        if node.observers is None:
-            self._draw(node)
+        split = self._teach(node, x, y, w)
+        if split is not None:
+            if place is None:
+                self.root = split
+            else:
+                place[0][place[1]] = split
+
+    def _meet(self, x, y, w):
+        """Count a row, and make room for what it brings; say whether it is learned."""
+        self.rows += 1
+        if w == 0.0:
+            return False
+        self.known = max(self.known, y + 1)
+        for f, cardinality in enumerate(self.values):
+            if cardinality is not None and not is_missing(x[f]):
+                self.values[f] = max(cardinality, int(x[f]) + 1)
+        return True
+
+    def _teach(self, leaf, x, y, w):
+        """Let a leaf learn a row; give the split that it becomes, if any."""
+        if leaf.observers is None:
+            self._draw(leaf)
         if self.leaf == "adaptive":
-            self._judge(node, x, y, w)
-        node.counts[y] = node.counts.get(y, 0.0) + w
-        node.weight += w
-        for f, observer in node.observers.items():
+            self._judge(leaf, x, y, w)
+        leaf.counts[y] = leaf.counts.get(y, 0.0) + w
+        leaf.weight += w
+        for f, observer in leaf.observers.items():
             if not is_missing(x[f]):
                 observer.observe(x[f], y, w)
-        if node.weight - node.last >= self.grace_period:
-            split = self._attempt(node)
-            node.last = node.weight
-            if split is not None:
-                if place is None:
-                    self.root = split
-                else:
-                    place[0][place[1]] = split
+        if leaf.weight - leaf.last < self.grace_period:
+            return None
+        split = self._attempt(leaf)
+        leaf.last = leaf.weight
+        return split
 
     def _judge(self, leaf, x, y, w):
         majority = most(leaf.counts)

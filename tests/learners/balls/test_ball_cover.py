@@ -1,14 +1,12 @@
 """A cover of balls: against a slow twin, the published guarantee, prototypes' accuracies, and in trouble."""
 
 import math
-import os
 from itertools import product
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-from rows_to_try import ball_rows, schema_of
+from rows_to_try import ball_rows, real_rows, schema_of
 from thalweg import SEA, Schema, load, save
 from thalweg.checks import parts
 from thalweg.learners.balls import ball_index_jit
@@ -18,7 +16,6 @@ from twins.ball_cover import SlowBallCover, soft
 KINDS = (None, 3, None, None, 4)
 """Numbers, and how many values the nominal features have."""
 NUMBERS = (None,) * 5
-DATA = Path(os.environ.get("THALWEG_DATA") or Path(__file__).resolve().parents[4] / "shared" / "data")
 
 
 def rows_of(seed, n, kinds=NUMBERS, **options):
@@ -219,17 +216,7 @@ REACHED = {"electricity": 0.749, "gas_sensor_drift_no7no10": 0.967, "spambase": 
 
 @pytest.mark.parametrize("name", REACHED)
 def test_it_reaches_the_accuracy_of_the_prototype(name):
-    path = DATA / f"{name}.parquet"
-    if not path.exists():
-        pytest.skip(f"no {path.name} in THALWEG_DATA")
-    parquet = pytest.importorskip("pyarrow.parquet")
-    table = parquet.read_table(path)
-    y = np.unique(table.column("class").to_numpy(zero_copy_only=False), return_inverse=True)[1]
-    names = [c for c in table.column_names if c not in ("class", "batch", "concentration")]
-    X = np.column_stack([table.column(c).to_numpy().astype(float) for c in names])
-    if name in ("spambase", "magic"):
-        order = np.random.default_rng(0).permutation(len(y))
-        X, y = X[order], y[order]
+    X, y = real_rows(name)
     X = (X - X.min(axis=0)) / np.maximum(np.ptp(X, axis=0), 1e-300)
     learner = BallCover(scale=None, start="labels")
     guesses = learner.test_then_train(X, y).argmax(axis=1)

@@ -1,13 +1,11 @@
 """The stronger cover of balls: against a slow twin, the accuracies asked for, its parts, and in trouble."""
 
-import os
 from itertools import product
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-from rows_to_try import ball_rows, schema_of
+from rows_to_try import ball_rows, real_rows, schema_of
 from thalweg import SEA, BallCover, BallCoverPlus, load, plot_balls, save
 from thalweg.checks import parts
 from twins.ball_cover_plus import SlowBallCoverPlus
@@ -15,7 +13,6 @@ from twins.ball_cover_plus import SlowBallCoverPlus
 KINDS = (None, 3, None, None, 4)
 """Numbers, and how many values the nominal features have."""
 NUMBERS = (None,) * 5
-DATA = Path(os.environ.get("THALWEG_DATA") or Path(__file__).resolve().parents[4] / "shared" / "data")
 
 
 def rows_of(seed, n, kinds=NUMBERS, **options):
@@ -105,17 +102,7 @@ REACHED = {  # at 1 % of the rows, at 10 %
 
 @pytest.mark.parametrize("name", REACHED)
 def test_it_reaches_what_was_asked(name):
-    path = DATA / f"{name}.parquet"
-    if not path.exists():
-        pytest.skip(f"no {path.name} in THALWEG_DATA")
-    parquet = pytest.importorskip("pyarrow.parquet")
-    table = parquet.read_table(path)
-    y = np.unique(table.column("class").to_numpy(zero_copy_only=False), return_inverse=True)[1]
-    names = [c for c in table.column_names if c not in ("class", "batch", "concentration")]
-    X = np.column_stack([table.column(c).to_numpy().astype(float) for c in names])
-    if name in ("spambase", "magic"):
-        order = np.random.default_rng(0).permutation(len(y))
-        X, y = X[order], y[order]
+    X, y = real_rows(name)
     for share, bar in zip((0.01, 0.1), REACHED[name], strict=True):
         if bar is not None:
             learner = BallCoverPlus(max_balls=int(share * len(y)))

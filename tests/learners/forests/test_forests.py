@@ -8,7 +8,6 @@ from collections import Counter
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
 from scipy import stats
 
@@ -38,6 +37,8 @@ from thalweg.jit.random import seeded
 from thalweg.learners.forests import forest as forest_file
 from thalweg.learners.forests import forest_jit as m
 from thalweg.pool.pool import Pool
+
+pd = pytest.importorskip("pandas")
 
 EAGER = {"grace_period": 30, "delta": 0.1, "tau": 0.2}
 QUICK = {"drift": "adwin(delta=0.3)", "warning": "adwin(delta=0.9)"}

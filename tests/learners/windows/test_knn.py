@@ -1,14 +1,11 @@
 """Nearest neighbours in a window: against a slow twin, against published accuracies, and in trouble."""
 
-import os
-import subprocess
-import sys
 from itertools import product
-from pathlib import Path
 
 import numpy as np
 import pytest
 
+from compiler_off import printed_with_and_without
 from rows_to_try import accuracy, in_order, same, schema_of
 from thalweg import Schema, checks, load_dataset
 from thalweg.learners.windows import dense_window, sieve_jit
@@ -426,10 +423,4 @@ print(digest.hexdigest())
 
 
 def test_without_the_compiler_everything_is_the_same():
-    found = []
-    for off in ("0", "1"):
-        env = os.environ | {"NUMBA_DISABLE_JIT": off, "PYTHONPATH": str(Path(__file__).resolve().parents[3] / "src")}
-        done = subprocess.run([sys.executable, "-c", SCRIPT], env=env, capture_output=True, text=True, timeout=120)
-        assert done.returncode == 0, done.stderr
-        found.append(done.stdout)
-    assert found[0] == found[1]
+    assert printed_with_and_without(SCRIPT)

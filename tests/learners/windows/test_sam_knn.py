@@ -1,13 +1,12 @@
 """Self-adjusting memories: against a slow twin row by row, against other libraries' accuracy, and in trouble."""
 
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from compiler_off import printed_with_and_without
 from rows_to_try import accuracy, in_order, same
 from thalweg import Feature, Schema, load, load_dataset, save
 from thalweg.jit.random import seeded
@@ -345,10 +344,4 @@ print(digest.hexdigest())
 
 
 def test_without_the_compiler_everything_is_the_same():
-    found = []
-    for off in ("0", "1"):
-        env = os.environ | {"NUMBA_DISABLE_JIT": off, "PYTHONPATH": str(Path(__file__).resolve().parents[3] / "src")}
-        done = subprocess.run([sys.executable, "-c", SCRIPT], env=env, capture_output=True, text=True, timeout=120)
-        assert done.returncode == 0, done.stderr
-        found.append(done.stdout)
-    assert found[0] == found[1]
+    assert printed_with_and_without(SCRIPT)

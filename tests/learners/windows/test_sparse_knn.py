@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from compiler_off import printed_with_and_without
 from thalweg import Text, load, load_dataset, prequential, save
 from thalweg.learners.windows.knn import WindowKNN
 from twins.knn import SlowWindowKNN
@@ -211,14 +212,7 @@ for metric in ("euclidean", "cosine"):
     P = WindowKNN(window=80, metric=metric).test_then_train(chunk.X, chunk.y)
     print(" ".join(float(v).hex() for v in P.ravel()))
 """
-    answers = [
-        subprocess.run(
-            [sys.executable, "-W", "ignore", "-c", code],
-            env={**os.environ, "NUMBA_DISABLE_JIT": flag}, capture_output=True, text=True, check=True,
-        ).stdout
-        for flag in ("0", "1")
-    ]  # fmt: skip
-    assert answers[0] == answers[1]
+    assert printed_with_and_without(code, "-W", "ignore")
 
 
 def test_evaluations_with_late_labels_and_interruptions(tmp_path):
