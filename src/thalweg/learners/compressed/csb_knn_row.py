@@ -30,7 +30,11 @@ class OneRow:
         """Put the tables together. often: does a neighbour vote as often as it was drawn?"""
         size, first, columns = len(windows), windows[0], projections[0].columns
         how = np.zeros(jit.O_CELLS, dtype=np.int64)
-        how[jit.O_DETECTOR], how[jit.O_VOTES], how[jit.O_WINDOW] = -1 if kind is None else kind.code, often, first.window
+        how[jit.O_DETECTOR], how[jit.O_VOTES], how[jit.O_WINDOW] = (
+            -1 if kind is None else kind.code,
+            often,
+            first.window,
+        )
         how[jit.O_ONES], how[jit.O_PLAIN] = projections[0].ones, not columns.widths.any()
         self.classes, self._windows, self._kept = classes, windows, [projection.kept for projection in projections]
         self._common = jit.Common(
@@ -64,7 +68,7 @@ class OneRow:
             if window.arrays is not arrays:
                 self._find_again()
                 break
-        label, weight = (int(y[0]), float(w[0])) if learns else (0, 0.0)
+        label, weight = (y.item(0), w.item(0)) if learns else (0, 0.0)
         failing = jit.play_row(self._places, X, out, label, weight, rate, learns, known)
         if failing != jit.CROWDED:
             return failing

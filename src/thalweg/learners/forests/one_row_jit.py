@@ -70,7 +70,12 @@ _WORK = (_FLOATS[2], _FLOATS[1], _FLOATS[2], _FLOATS[2], _INTS[2])
 _COMMON = (_INTS[1], _INTS[2], _INTS[1], _INTS[1], _FLOATS[1], _INTS[1], _FLOATS[1], _FLOATS[1], _FLOATS[3], _FLOATS[3],
            _FLOATS[1], _FLOATS[3], _FLOATS[2])  # fmt: skip
 TEAMS, WORKS, TABLES = len(_POOL), len(_POOL) + len(_TEAM), len(_POOL) + len(_TEAM) + len(_WORK)
-read_pool, read_team, read_work, read_common = reader_of(*_POOL), reader_of(*_TEAM), reader_of(*_WORK), reader_of(*_COMMON)
+read_pool, read_team, read_work, read_common = (
+    reader_of(*_POOL),
+    reader_of(*_TEAM),
+    reader_of(*_WORK),
+    reader_of(*_COMMON),
+)
 
 
 @hot
