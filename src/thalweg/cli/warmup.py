@@ -86,4 +86,9 @@ def compile_for(names: list[str], watch: Watch | None = None) -> None:
             entry = registry.LEARNERS[name]
             images = ArrayStream(rng.random((ROWS, 8, 8)), rng.integers(0, 10, ROWS))
             stream = images if getattr(entry.cls, "tensors", False) else drifting_stream(ROWS, seed=1)
-            prequential(stream, entry.make(), limit=ROWS, delay=10, on_progress=told)
+            learner = entry.make()
+            prequential(stream, learner, limit=ROWS, delay=10, on_progress=told)
+            stream.restart()
+            chunk = stream.read(1)
+            if chunk is not None:  # one row at a time has routines of its own
+                learner.learn_one(chunk.X[0], chunk.y[0]).predict_one(chunk.X[0])

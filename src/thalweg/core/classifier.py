@@ -167,12 +167,12 @@ class Classifier(Parametrised, Answering, Estimator):
     def _proba(self, x: Any, one: bool) -> tuple[Floats, Labels]:
         with self._use.looking:
             X, _ = self._one_row(x, learning=False) if one else self._rows(x, learning=False)
-            out = np.zeros((X.shape[0], len(self._labels)))
+            n, known = X.shape[0], len(self._labels.values)
+            out = np.zeros((n, known))
             if self._started:
-                events = _PREDICT_ONE if one else np.arange(X.shape[0])
-                self._play(X, _NO_CODES, _NO_WEIGHTS, events, out, out.shape[1])
-            elif len(self._labels):
-                out += 1.0 / len(self._labels)
+                self._play(X, _NO_CODES, _NO_WEIGHTS, _PREDICT_ONE if one else np.arange(n), out, known)
+            elif known:
+                out += 1.0 / known
             return out, self._labels
 
     def _known(self) -> tuple[Labels, Schema | None]:
@@ -213,8 +213,13 @@ class Classifier(Parametrised, Answering, Estimator):
         return self
 
     def _one_row(self, x: Any, *, learning: bool) -> tuple[Any, Schema]:
+        schema, native = self._schema, self.missing == "native"
+        if schema is not None:
+            row = door.usual_row(x, schema, native, learning)
+            if row is not None:
+                return row, schema
         return door.one_row(
-            x, self._schema, missing=self.missing == "native", learning=learning, sparse=self.sparse,
+            x, schema, missing=native, learning=learning, sparse=self.sparse,
             evolving=self.evolving, tensors=self.tensors, readings=self.readings,
         )  # fmt: skip
 

@@ -95,7 +95,7 @@ def reader_of(*tables: NDArray[Any]) -> Any:
 
     Python hands a routine a table in a tenth of a microsecond: that adds up where it is given dozens for one row.
     """
-    like = types.Tuple([numba.typeof(table) for table in tables])
+    like = numba.typeof(tables)
 
     @intrinsic  # type: ignore[untyped-decorator]
     def read(_: Any, places: Any, row: Any, first: Any) -> Any:

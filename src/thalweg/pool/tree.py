@@ -14,6 +14,7 @@ from thalweg.pool.extras import NO_EXTRAS, Extras
 from thalweg.pool.importances import WithImportances, split_gains
 from thalweg.pool.pool import Pool, Routine
 from thalweg.pool.rules import Rules
+from thalweg.pool.tree_row import TreeRow
 
 
 class Tree(Classifier):
@@ -22,7 +23,7 @@ class Tree(Classifier):
     missing = "native"
     bounded = True
 
-    __slots__ = ("_pool",)
+    __slots__ = ("_pool", "_spare")
 
     _routine: ClassVar[Routine]
     """The compiled loop over events."""
@@ -38,8 +39,15 @@ class Tree(Classifier):
         self._pool = Pool(
             self._rules(), schema, trees=1, rng=seeded(self.get_params().get("seed", 0)), extras=self._extras()
         )
+        self._spare: list[TreeRow] = []
 
     def _play(self, X: Floats, y: Ints, w: Floats, events: Ints, out: Floats, known: int) -> None:
+        if len(events) == len(X) == 1 and not self._pool.linked:
+            spare = self._spare  # of threads at once each has one
+            one = spare.pop() if spare else TreeRow(self._pool, self._routine)
+            if one.play(X, y, w, events.item(0) < 0, out, known):
+                spare.append(one)
+                return
         self._pool.play(self._routine, X, y, w, events, out, known)
 
     def _as_routine(self, X: Floats) -> OneRoutine:
@@ -61,6 +69,7 @@ class Tree(Classifier):
 
     def _adopt(self, tables: State, schema: Schema, classes: int) -> None:
         self._pool = Pool.adopt(self._rules(), tables, schema, classes, trees=1, extras=self._extras())
+        self._spare = []
 
 
 class Splitting(WithImportances):

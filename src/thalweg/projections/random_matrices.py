@@ -1,7 +1,7 @@
 """Random projections: each output is a random mixture of all columns, or of a few."""
 
 import math
-from typing import Annotated, Any, NamedTuple, final
+from typing import Annotated, NamedTuple, final
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from thalweg.core.params import shown
 from thalweg.core.protocols import State
 from thalweg.core.schema import Schema
 from thalweg.projections import matrix_jit as jit
-from thalweg.projections.projection import Columns, Floats, Ints, Linear
+from thalweg.projections.projection import Columns, Floats, Linear
 
 
 @final

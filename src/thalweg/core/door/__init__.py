@@ -4,7 +4,7 @@ Nothing behind the door checks again, and nothing is learned before the whole in
 read plain arrays and dicts; other arrays, frames, sparse matrices, tensors and weights each have a file.
 """
 
-from thalweg.core.door.entrance import one_row, rows
+from thalweg.core.door.entrance import one_row, rows, usual_row
 from thalweg.core.door.frames import arrow_table, from_frame, is_text, named_record
 from thalweg.core.door.nominal import nominal_codes
 from thalweg.core.door.sample_weights import weights
@@ -30,5 +30,6 @@ __all__ = [
     "sparse_rows",
     "stamp",
     "take_rows",
+    "usual_row",
     "weights",
 ]

@@ -87,6 +87,16 @@ def _from_records(
     return np.concatenate([_from_mapping(x, schema, missing, False, readings)[0] for x in X]), schema
 
 
+def usual_row(x: Any, schema: Schema, missing: bool, learning: bool) -> NDArray[np.float64] | None:
+    """Turn the usual row, an array of numbers as wide as the schema, into one row, fast; None: see ``one_row``."""
+    if type(x) is not np.ndarray or x.dtype is not _FLOAT64 or x.ndim != 1:
+        return None
+    array: NDArray[np.float64] = x[None] if x.flags.carray else np.array(x, ndmin=2)
+    if not 0 < len(x) == len(schema.features) or first_bad(array, schema.ceilings[0 if learning else 1], missing) >= 0:
+        return None
+    return array
+
+
 def one_row(
     x: Any, schema: Schema | None, *, missing: bool, learning: bool, sparse: bool = False, evolving: bool = False,
     tensors: bool = False, readings: Readings = NONE,
@@ -96,13 +106,10 @@ def one_row(
     tensors: is an array of several dimensions one tensor? It is also where the schema has a shape.
     """
     if type(x) is np.ndarray and x.dtype is _FLOAT64 and x.ndim == 1:
-        if schema is None or not 0 < len(x) == len(schema.features):
-            return rows(x.reshape(1, -1), schema, missing=missing, learning=learning)
-        flags = x.flags  # the usual case, fast
-        array = x[None] if flags.c_contiguous and flags.writeable else np.array(x, ndmin=2)
-        if first_bad(array, schema.ceilings[0 if learning else 1], missing) >= 0:
-            _check_values(array, schema, missing, learning)
-        return array, schema
+        usual = None if schema is None else usual_row(x, schema, missing, learning)
+        if usual is not None and schema is not None:
+            return usual, schema
+        return rows(x.reshape(1, -1), schema, missing=missing, learning=learning)
     if type(x) is dict or isinstance(x, Mapping):
         array, schema = _from_mapping(x, schema, missing, learning, readings)
         _check_values(array, schema, missing, learning)

@@ -21,7 +21,7 @@ from thalweg.learners.windows import replaced
 from thalweg.learners.windows.knn import WindowKNN
 from thalweg.learners.windows.neighbours import Bagging, Neighbours
 from thalweg.projections.by_name import make_projection
-from thalweg.projections.projection import Projection
+from thalweg.projections.projection import Linear, Projection
 
 
 @final
@@ -94,7 +94,7 @@ class CompressedBagging(replaced.Replacing, Bagging, Neighbours, RandomProjectio
         self._spare: list[OneRow] = []
 
     def _play(self, X: Any, y: Ints, w: Floats, events: Ints, out: Floats, known: int) -> None:
-        if len(events) == X.shape[0] == 1 and self._play_row(X, y, w, bool(events[0] < 0), out, known):
+        if len(events) == X.shape[0] == 1 and self._play_row(X, y, w, events.item(0) < 0, out, known):
             return
         while len(events):
             n = cut(events, y, known, len(events))
@@ -110,8 +110,11 @@ class CompressedBagging(replaced.Replacing, Bagging, Neighbours, RandomProjectio
         spare, classes = self._spare, out.shape[1]
         one = spare.pop() if spare else None  # of threads at once each has one
         if one is None or one.classes != classes:
-            windows = [member.learner.dense_window for member in self._members]
-            one = OneRow(windows, self._projections, self._bag, self._kind, self.draws == "vote", classes)
+            windows = [w for w in (member.learner.dense_window for member in self._members) if w is not None]
+            drawn = [projection for projection in self._projections if isinstance(projection, Linear)]
+            if not len(windows) == len(drawn) == int(self.size):
+                return False
+            one = OneRow(windows, drawn, self._bag, self._kind, self.draws == "vote", classes)
         failing = one.play(X, y, w, float(self.rate), learns, out, known)
         if failing is None:
             return False

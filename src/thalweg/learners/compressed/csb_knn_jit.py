@@ -88,10 +88,13 @@ def play_row(places: Ints, X: Floats, out: Floats, label: int, weight: float, ra
             if held == len(window.codes) and held < how[O_WINDOW]:
                 return CROWDED
     for i in range(size):
-        window, matrix = Window(*read_window(places, i, 0)), read_matrix(places, i, MATRIX)
+        window = Window(*read_window(places, i, 0))
+        matrix, starts, targets, values = read_matrix(places, i, MATRIX)
         for j in range(row.shape[1]):
             row[0, j] = 0.0
-        project_row(*matrix, own.first, own.widths, how[O_ONES] > 0, how[O_PLAIN] > 0, X[0], row[0])
+        project_row(
+            matrix, starts, targets, values, own.first, own.widths, how[O_ONES] > 0, how[O_PLAIN] > 0, X[0], row[0]
+        )
         for c in range(answers.shape[1]):
             answers[i, c] = 0.0
         answer(window, scratch, near, rules, row, 0, known, answers, i)

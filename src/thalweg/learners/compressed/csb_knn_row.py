@@ -68,7 +68,7 @@ class OneRow:
             if window.arrays is not arrays:
                 self._find_again()
                 break
-        label, weight = (int(y[0]), float(w[0])) if learns else (0, 0.0)
+        label, weight = (y.item(0), w.item(0)) if learns else (0, 0.0)
         failing = jit.play_row(self._places, X, out, label, weight, rate, learns, known)
         if failing != jit.CROWDED:
             return failing

@@ -183,7 +183,7 @@ class StreamingDeepForest(WithImportances, Classifier):
 
     def _play(self, X: Floats, y: Ints, w: Floats, events: Ints, out: Floats, known: int) -> None:
         assert self._schema is not None
-        if len(events) == len(X) == 1 and self._play_row(X, y, w, bool(events[0] < 0), out, known):
+        if len(events) == len(X) == 1 and self._play_row(X, y, w, events.item(0) < 0, out, known):
             return
         if not self._begun:  # nothing learned: all classes alike, to the last bit
             n = first_learned(events)

@@ -178,7 +178,7 @@ class Forest(Growing, WithImportances, Classifier):
         self._apart = self._plan.apart and self.limit_bytes is None and not any(f.open for f in schema.features)
 
     def _play(self, X: Floats, y: Ints, w: Floats, events: Ints, out: Floats, known: int) -> None:
-        if len(events) == len(X) == 1 and self._play_row(X, y, w, bool(events[0] < 0), out, known):
+        if len(events) == len(X) == 1 and self._play_row(X, y, w, events.item(0) < 0, out, known):
             return
         if self.n_jobs == 1 or len(self._shards) == 1:
             self._play_alone(X, y, w, events, out, known)

@@ -64,8 +64,8 @@ class OneRow:
         _, _, _, first = made._shards[0]
         own, row = made._common, np.empty((1, 1))
         made._state[jit.O_PLAY] = address_of(
-            m.play, first.pool.bundle, first.team, row, own.labels, own.weights, own.events, made._spaces[0], 1, 0, True,
-            first.first,
+            m.play, first.pool.bundle, first.team, row, own.labels, own.weights, own.events, made._spaces[0], 1, 0,
+            True, first.first,
         )  # fmt: skip
         fit = [made._note(s) for s in range(len(made._shards))]
         return made if made._state[jit.O_PLAY] and note(made._places, len(fit), 0, own) and all(fit) else None
@@ -91,7 +91,7 @@ class OneRow:
                 for s in range(len(self._pools)):
                     self._find_again(s)
                 break
-        label, weight = (int(y[0]), float(w[0])) if learns else (0, 0.0)
+        label, weight = (y.item(0), w.item(0)) if learns else (0, 0.0)
         s = jit.play_row(self._places, X, out, label, weight, learns, known)
         while s >= 0:
             k, _, forest, shard = self._shards[s]
