@@ -1,4 +1,4 @@
-"""Apache Kafka: partitions are assigned by hand and read from our own positions; answers are written in transactions."""
+"""Apache Kafka: partitions are assigned by hand and read from our own positions; answers go out in transactions."""
 
 import secrets
 import time
@@ -183,8 +183,8 @@ class KafkaReader(Reader):
 class KafkaSink(Sink):
     """Writes in transactions under a name that the snapshot keeps.
 
-    Whoever begins with that name again fences off a process that was killed: its open transaction is undone, and nothing
-    it had under way arrives later. Only then is read back what it had committed since the snapshot. So each answer is
+    Whoever begins with that name again fences off a process that was killed: its open transaction is undone, and
+    nothing it had under way arrives later. Only then is read back what it had committed since the snapshot. So each answer is
     there once for readers that read committed messages alone (``isolation.level=read_committed``).
     """
 
