@@ -15,11 +15,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from streams_rows import bits_of as bits
-from streams_rows import rows
 
 import live_brokers
 import thalweg
+from streams_rows import bits_of as bits
+from streams_rows import rows
 from thalweg import MessageStream, ParquetStream, prequential
 
 ROWS = 3000

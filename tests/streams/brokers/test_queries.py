@@ -4,12 +4,12 @@ import sqlite3
 from pathlib import Path
 from typing import Any
 
-import live_brokers
 import numpy as np
 import pytest
-from streams_rows import bits_of, rows
 
+import live_brokers
 import thalweg
+from streams_rows import bits_of, rows
 from thalweg import MessageStream, prequential
 
 N = 3000

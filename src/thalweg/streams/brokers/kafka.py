@@ -184,8 +184,8 @@ class KafkaSink(Sink):
     """Writes in transactions under a name that the snapshot keeps.
 
     Whoever begins with that name again fences off a process that was killed: its open transaction is undone, and
-    nothing it had under way arrives later. Only then is read back what it had committed since the snapshot. So each answer is
-    there once for readers that read committed messages alone (``isolation.level=read_committed``).
+    nothing it had under way arrives later. Only then is read back what it had committed since the snapshot. So
+    each answer is there once for readers that read committed messages alone (``isolation.level=read_committed``).
     """
 
     def __init__(self, address: Address) -> None:

@@ -217,7 +217,8 @@ class NATSSink(Sink):
 
     The server drops a message whose id it has seen within the stream's duplicate window (two minutes unless set), which
     covers what a process that was killed had under way, and what is sent again after a lost connection. What is older
-    than that is found by reading back. Each answer is there once, unless a connection is lost for longer than the window.
+    than that is found by reading back. Each answer is there once, unless a connection is lost for longer than
+    the window.
     """
 
     def __init__(self, address: Address) -> None:
