@@ -21,7 +21,6 @@ import pyarrow.parquet as pq
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 import live_brokers
-
 from thalweg import HoeffdingTree, MessageStream, ParquetStream, RandomRBF, prequential
 
 FEATURES, BATCH = 10, 512
