@@ -25,6 +25,7 @@ TUTORIALS = {
 GUIDES = {
     "Your own data": "own-data.md",
     "Rare classes": "rare-classes.md",
+    "Live streams": "brokers.md",
     "Preprocessing": "preprocessing.md",
     "Labels on a budget": "budget.md",
     "Delayed labels": "delay.md",

@@ -1,5 +1,6 @@
 """The answers of a run, written to a sink as they are given: key, label, probabilities, version, id."""
 
+from contextlib import suppress
 from typing import Any, final
 
 import msgspec
@@ -21,6 +22,7 @@ class Answers:
     """
 
     def __init__(self, to: Any) -> None:
+        self._own = not isinstance(to, Sink)
         self.sink: Sink = to if isinstance(to, Sink) else open_sink(to)
         self.begun = False
 
@@ -49,6 +51,12 @@ class Answers:
         if not self.begun:
             self.sink.begin()
             self.begun = True
+
+    def close(self) -> None:
+        """Close the sink, unless it is the caller's; what could not be written is answered again on resuming."""
+        if self._own:
+            with suppress(Exception):
+                self.sink.close()
 
     def state(self) -> State:
         """Give how far the answers are; all of them are with the broker then."""

@@ -246,6 +246,9 @@ def prequential(
             error.add_note(f"{run.name} on {run.stream_name}: {run.where()}")
             _attach(error, run, "error")
             raise
+        finally:
+            if run.answers is not None:
+                run.answers.close()
 
 
 @final

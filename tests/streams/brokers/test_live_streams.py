@@ -18,20 +18,12 @@ import pytest
 
 import live_brokers
 import thalweg
+from streams_rows import bits_of as bits
+from streams_rows import rows
 from thalweg import MessageStream, ParquetStream, prequential
 
 ROWS = 3000
 BROKERS = ("redis", "kafka", "nats")
-
-
-def rows(n: int = ROWS, seed: int = 1) -> pa.Table:
-    random = np.random.default_rng(seed)
-    X = random.random((n, 3)).round(6)
-    return pa.table({
-        "id": [f"r{i}" for i in range(n)], "a": X[:, 0], "b": pa.array(X[:, 1], mask=random.random(n) < 0.1),
-        "colour": random.choice(["red", "green", "blue"], n), "count": random.integers(0, 9, n),
-        "class": np.where(X[:, 0] + 0.1 * X[:, 2] > 0.5, "yes", "no"),
-    })  # fmt: skip
 
 
 def as_json(table: pa.Table) -> list[bytes]:
@@ -49,10 +41,6 @@ def as_arrow(table: pa.Table, each: int) -> list[bytes]:
     return out
 
 
-def bits(model: Any) -> dict[str, bytes]:
-    return {name: table.tobytes() for name, table in model.state().items()}
-
-
 def learned(stream: Any, **more: Any) -> tuple[dict[str, bytes], Any]:
     model = thalweg.HoeffdingTree(grace_period=50)
     result = prequential(stream, model, every=500, **more)
@@ -62,7 +50,7 @@ def learned(stream: Any, **more: Any) -> tuple[dict[str, bytes], Any]:
 @pytest.fixture
 def twin(tmp_path: Path) -> tuple[pa.Table, dict[str, bytes]]:
     """The rows, and the model that has learned them from a Parquet file."""
-    table = rows()
+    table = rows(ROWS)
     pq.write_table(table, tmp_path / "rows.parquet")
     return table, learned(ParquetStream(tmp_path / "rows.parquet", drop=["id"]))[0]
 

@@ -1,0 +1,193 @@
+"""Formats, addresses and the order of partitions, without a server; files of answers."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import live_brokers
+import thalweg
+from streams_rows import bits_of
+from thalweg import MessageStream, prequential
+from thalweg.streams.brokers.address import parsed
+from thalweg.streams.brokers.reader import Merged, Message, _Listed
+from thalweg.streams.brokers.sinks import open_sink
+
+ROWS: list[dict[str, Any]] = [
+    {"a": round(float(i * 0.37 % 1), 6), "colour": "rgb"[i % 3], "class": i % 2} for i in range(50)
+]
+EXPECTED = [[r["a"], float("rgb".index(r["colour"]))] for r in ROWS]
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("redis://localhost", "address must name a stream, as in redis://localhost:6379/stream"),
+        ("kafka://localhost:99999/x", "address must be like kafka://localhost:9092/topic"),
+        ("kafka://localhost/a b", "must be named by letters, digits"),
+        ("kafka://h/x?format=json&format=csv", "must be given once, format is there twice"),
+        ("sqlite://file.db/x?query=q&order=o", "must have three slashes before the file"),
+        ("mqtt://localhost/x", "address must begin with one of kafka://"),
+        ("kafka://localhost/x?format=xml", "format must be one of 'json'"),
+        ("kafka://localhost/x?format=csv", "columns must name the values of each message"),
+        ("kafka://localhost/x?format=avro", "schema_file must name the file with the schema"),
+        ("kafka://localhost/x?colour=red", "must have options among partitions"),
+        ("redis://127.0.0.1:1/x", "redis://127.0.0.1:1/x cannot be reached"),
+    ],
+)
+def test_what_is_wrong_with_an_address_is_said_in_a_sentence(text: str, sentence: str) -> None:
+    with pytest.raises((ValueError, ConnectionError)) as error:
+        MessageStream(text)
+    assert sentence in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_a_password_is_nowhere_to_be_seen() -> None:
+    address = parsed("redis://me:secret@localhost/clicks")
+    assert address.password == "secret"
+    assert "secret" not in repr(address) + address.shown
+    with pytest.raises(ConnectionError) as error:
+        MessageStream("redis://me:secret@127.0.0.1:1/clicks")
+    assert "secret" not in str(error.value)
+
+
+def _over_redis(messages: list[bytes], **options: Any) -> MessageStream:
+    topic = live_brokers.topic("redis")
+    topic.send(messages)
+    return MessageStream(topic.address, **options)
+
+
+def _check(stream: MessageStream) -> None:
+    chunk = stream.take(30)
+    other = type(stream)(**stream.get_params())
+    other.restore(stream.state())
+    for given, expected in ((chunk, EXPECTED[:30]), (other.take(30), EXPECTED[30:])):
+        assert given.X.tolist() == expected
+    assert chunk.y.tolist() == [r["class"] for r in ROWS[:30]]
+
+
+def test_every_format_gives_the_same_records(tmp_path: Path) -> None:
+    live_brokers.need("redis")
+    columns = ("a", "colour", "class")
+    _check(_over_redis([json.dumps(r).encode() for r in ROWS]))
+    _check(_over_redis([json.dumps(list(r.values())).encode() for r in ROWS], format="json-array", columns=columns))
+    _check(_over_redis([",".join(map(str, r.values())).encode() for r in ROWS], format="csv", columns=columns))
+    topic = live_brokers.topic("redis")
+    for row in ROWS:
+        topic.client.xadd(topic.name, row)
+    _check(MessageStream(f"{topic.address}?format=fields"))
+
+
+def test_avro(tmp_path: Path) -> None:
+    fastavro = pytest.importorskip("fastavro")
+    import io
+
+    fields = [{"name": "a", "type": "double"}, {"name": "colour", "type": "string"}, {"name": "class", "type": "int"}]
+    path = tmp_path / "row.avsc"
+    path.write_text(json.dumps({"type": "record", "name": "Row", "fields": fields}))
+    messages = []
+    for row in ROWS:
+        out = io.BytesIO()
+        out.write(b"\0\0\0\0\7")
+        fastavro.schemaless_writer(out, json.loads(path.read_text()), row)
+        messages.append(out.getvalue())
+    _check(_over_redis(messages, format="avro", schema_file=path, header=5))
+
+
+def test_protobuf(tmp_path: Path) -> None:
+    pytest.importorskip("google.protobuf")
+    from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
+
+    file = descriptor_pb2.FileDescriptorProto(name="row.proto", package="p", syntax="proto3")
+    row = file.message_type.add(name="Row")
+    for number, (name, kind) in enumerate((("a", 1), ("colour", 9), ("class", 5)), 1):
+        row.field.add(name=name, number=number, type=kind, label=1)
+    path = tmp_path / "row.desc"
+    path.write_bytes(descriptor_pb2.FileDescriptorSet(file=[file]).SerializeToString())
+    pool = descriptor_pool.DescriptorPool()
+    pool.Add(file)
+    made = message_factory.GetMessageClass(pool.FindMessageTypeByName("p.Row"))
+    _check(_over_redis([made(**r).SerializeToString() for r in ROWS], format="protobuf", schema_file=path))
+
+
+def test_the_fast_way_reads_what_the_slow_one_does() -> None:
+    """Any mixture of odd values: decoded at once, or record by record, the rows are the same."""
+    live_brokers.need("redis")
+    odd = [{"a": 1, "colour": "r"}, {"a": True, "colour": None}, {"a": None}, {"a": 2**60, "colour": "new"},
+           {"colour": 3, "a": 1e300}, {"a": -0.0, "colour": "g"}]  # fmt: skip
+    messages = [json.dumps(r).encode() for r in ROWS] + [json.dumps(r | {"class": 1}).encode() for r in odd]
+    fast, slow = _over_redis(messages).take(100), _over_redis(messages)
+    slow._decoder._at_once = lambda _: None  # type: ignore[attr-defined]
+    twin = slow.take(100)
+    assert np.array_equal(fast.X, twin.X, equal_nan=True)
+    assert fast.y.tolist() == twin.y.tolist()
+    assert len(fast) == len(messages)
+
+
+def test_partitions_are_merged_by_time_then_partition() -> None:
+    random = np.random.default_rng(3)
+    parts = [[Message(int(t), p, k, 0, None, (p, k)) for k, t in enumerate(np.sort(random.integers(0, 99, 40)))]
+             for p in range(3)]  # fmt: skip
+    expected = sorted((m for part in parts for m in part), key=lambda m: m[:4])
+    for seed in range(20):
+        order = np.random.default_rng(seed).permutation(np.repeat(range(3), 40))
+        heads = [iter(part) for part in parts]
+        reader = _Listed([next(heads[p]) for p in order])
+        merged = Merged(reader, reader.ends())
+        found: list[Message] = []
+        while (some := merged.read(7, 0.0)) is not None:
+            found += some
+        assert found == expected
+
+
+def test_two_partitions_of_kafka_with_interleaved_times() -> None:
+    topic = live_brokers.topic("kafka", partitions=2)
+    times = 1_700_000_000_000 + np.arange(1000) * 7
+    values = [json.dumps({"x": i, "class": i % 2}).encode() for i in range(1000)]
+    for p in (1, 0):
+        topic.send(values[p::2], times=times[p::2], partition=p)
+    stream = MessageStream(topic.address)
+    assert stream.take(1000).X[:, 0].tolist() == list(range(1000))
+    assert stream.read(1) is None
+    for n in (1, 333, 998):
+        stream.restart()
+        stream.take(n)
+        other = MessageStream(topic.address)
+        other.restore(stream.state())
+        assert other.take(2000).X[:, 0].tolist() == list(range(n, 1000))
+    one = MessageStream(f"{topic.address}?partitions=1")
+    assert one.take(2000).X[:, 0].tolist() == list(range(1, 1000, 2))
+
+
+def test_answers_to_a_file_are_there_once_after_a_crash(tmp_path: Path) -> None:
+    path, out = tmp_path / "run.ckpt", tmp_path / "answers.jsonl"
+    for limit in (1000, 2500, 4000):
+        model = thalweg.NaiveBayes()
+        prequential(thalweg.SEA(seed=1), model, limit=limit, checkpoint=path, resume=path.exists(), to=out)
+        if limit == 1000:
+            kept = path.read_bytes()
+        elif limit == 2500:
+            path.write_bytes(kept)
+            out.write_bytes(out.read_bytes()[:-30])  # the last line was not written whole
+    answers = [json.loads(line) for line in out.read_text().splitlines()]
+    assert [a["version"] for a in answers] == list(range(4000))
+    twin = thalweg.NaiveBayes()
+    prequential(thalweg.SEA(seed=1), twin, limit=4000)
+    assert bits_of(model) == bits_of(twin)
+    with pytest.raises(ValueError, match="answers must go to"):
+        open_sink("sqlite:///x.db")
+
+
+def test_the_command_line(tmp_path: Path, run: Any) -> None:
+    topic, out = live_brokers.topic("redis"), live_brokers.topic("redis", "answers")
+    topic.send([json.dumps(r).encode() for r in ROWS])
+    words = ("run", "naive-bayes", topic.address, "--to", out.address, "--resume", tmp_path / "run.ckpt", "--quiet")
+    assert run(*words)[0] == 0
+    topic.send([json.dumps(r).encode() for r in ROWS])
+    assert run(*words)[0] == 0
+    assert len(out.answers()) == 100
+    code, _, err = run("run", "naive-bayes", topic.address, "--target", "nothing")
+    assert (code, err.count("\n")) == (2, 1)
+    assert "target must be one of the fields" in err
