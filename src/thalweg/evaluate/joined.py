@@ -195,7 +195,7 @@ class Joined:
     @property
     def schema(self) -> Schema:
         """The features of the records."""
-        schema = self._records.stream.schema
+        schema: Schema = self._records.stream.schema
         return schema if schema.classes is None else structs.replace(schema, classes=None)
 
     @property
