@@ -196,6 +196,7 @@ def test_a_checkpoint_that_was_tampered_with_is_refused(tmp_path):
     path, bad = tmp_path / "run.ckpt", tmp_path / "bad.ckpt"
     _joined(records, labels, NaiveBayes(), limit=1000, checkpoint=path)
     arrays, header = read_arrays(path)
+    header = {k: v for k, v in header.items() if k not in ("format", "format_version", "library_version", "dtypes")}
     twice = arrays["join.keys"].copy()
     twice[1] = twice[0]
     kinds = arrays["join.kinds"][::-1].copy()
@@ -271,7 +272,7 @@ def test_a_text_file_forgets_keys(tmp_path, monkeypatch):
     chunk = stream.take(5000)
     assert chunk.y.tolist() == [f"k{i}" for i in range(5000)]
     assert (chunk.X[:, 1] == np.arange(5000) % 3).all()
-    assert len(stream._table.labels) < 1000
+    assert len(stream._rows.labels) < 1000
 
 
 @pytest.mark.parametrize(
@@ -281,8 +282,8 @@ def test_a_text_file_forgets_keys(tmp_path, monkeypatch):
         ({"key": "nobody"}, "nobody"),
         ({"wait": "soon"}, "wait must be a length of time such as 30s, 5m, 12h or 3d, or a number of records, got 'soon'"),
         ({"wait": "-3d"}, "wait must be"),
-        ({"wait": 0}, "wait must be"),
-        ({"max_open": 0}, "max_open must be"),
+        ({"wait": 0}, "wait must lie in"),
+        ({"max_open": 0}, "max_open must lie in"),
         ({"max_bytes": 1.5}, "max_bytes must be"),
         ({"delay": 5}, "delay must be 0"),
         ({"target": "nothing"}, "target must name the column of labels"),

@@ -378,6 +378,8 @@ class Run:
         reports, size = list(self.curve), self.learner.state_bytes
         if self.rows % self.every:
             reports.append(self._report(size))
+        elif reports and self.join is not None:  # labels may have come after the last record
+            reports[-1] = self._report(size)
         columns = np.array(reports, dtype=np.float64).reshape(-1, len(self._column_names)).T
         recent = self.metrics.windowed(self.recent)
         cumulative = self.metrics.cumulative(name for name in self.names if not METRICS[name].windowed)
@@ -477,7 +479,7 @@ class Run:
             "learner": type(self.learner).__name__,
             "params": {k: plain(v) for k, v in self.learner.get_params(deep=False).items()},
             "stream": name_of(self.stream),
-            "stream_params": {k: v for k, v in stream_params(self.stream).items() if k != "limit"},
+            "stream_params": {k: v for k, v in stream_params(self.stream).items() if k not in ("limit", "follow")},
             "every": self.every,
             "window": self.window,
             "metrics": list(self.names),
