@@ -53,7 +53,7 @@ def _header(run: "Run") -> dict[str, Any]:
         "learner": type(run.learner).__name__,
         "params": {k: plain(v) for k, v in run.learner.get_params(deep=False).items()},
         "stream": name_of(run.stream),
-        "stream_params": {k: v for k, v in stream_params(run.stream).items() if k != "limit"},
+        "stream_params": {k: v for k, v in stream_params(run.stream).items() if k not in ("limit", "follow")},
         "every": run.every,
         "window": run.window,
         "metrics": list(run.names),

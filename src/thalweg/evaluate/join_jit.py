@@ -71,7 +71,7 @@ def _same(a: Words, i: int, b: Words, j: int) -> bool:
     k, words = 0, a.shape[1]
     while k < words and a[i, k] == b[j, k]:
         k += 1
-    return k == words
+    return bool(k == words)
 
 
 @inlined

@@ -69,6 +69,8 @@ class _Side:
 
     def __init__(self, stream: Any, what: str, tracked: bool) -> None:
         self.stream, self.what, self.tracked = stream, what, tracked
+        if hasattr(stream, "patience"):  # the other one must not wait for long
+            stream.patience = _NAP
         self.before: State = {}
         """The state of the stream before what is in hand was read."""
         self.used = self.given = 0
@@ -195,7 +197,7 @@ class Joined:
     @property
     def schema(self) -> Schema:
         """The features of the records."""
-        schema = self._records.stream.schema
+        schema: Schema = self._records.stream.schema
         return schema if schema.classes is None else structs.replace(schema, classes=None)
 
     @property
@@ -218,7 +220,9 @@ class Joined:
         found: dict[str, Any] = {"key": self.key}
         for side in (self._records, self._labels):
             settings = getattr(side.stream, "get_params", dict)
-            found |= {f"{side.what}_{name}": value for name, value in settings().items() if name != "limit"}
+            found |= {
+                f"{side.what}_{name}": value for name, value in settings().items() if name not in ("limit", "follow")
+            }
         return found
 
     def read(self, n: int) -> Meeting | None:

@@ -356,6 +356,8 @@ class Run:
         reports, size = list(self.reports.lines), self.learner.state_bytes
         if self.rows % self.every:
             reports.append(self.reports.line(self.metrics, self.rows, self._spent(size)))
+        elif reports and self.join is not None:  # labels may have come after the last record
+            reports[-1] = self.reports.line(self.metrics, self.rows, self._spent(size))
         columns = np.array(reports, dtype=np.float64).reshape(-1, len(self.column_names)).T
         recent = self.metrics.windowed(self.reports.recent)
         cumulative = self.metrics.cumulative(name for name in self.names if not METRICS[name].windowed)

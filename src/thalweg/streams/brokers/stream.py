@@ -106,6 +106,9 @@ class MessageStream(NamedColumns, _Addressed):
     )
     limit: int | None = LIMIT
 
+    patience: float = fields.fixed(_PATIENCE)
+    """Seconds without a message after which a read says "nothing yet"."""
+
     def _prepare(self) -> None:
         check_file(self.on_bad_row, self.quarantine)
         address = parsed(self.address)
@@ -220,10 +223,10 @@ class MessageStream(NamedColumns, _Addressed):
     def _next(self, n: int) -> Chunk | None:
         parts: list[Chunk] = []
         self._origins = []
-        patience = time.monotonic() + _PATIENCE
+        patience = time.monotonic() + self.patience
         while n > 0:
             if not self._queue:
-                wait = 0.0 if parts and self.follow else 0.1
+                wait = 0.0 if parts and self.follow else min(0.1, self.patience)
                 more = self._fetch(wait)
                 if more is None:
                     return Chunk.join(parts) if parts else None
