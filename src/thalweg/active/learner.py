@@ -122,16 +122,25 @@ class ActiveLearner(SeenThrough, Classifier):
         self._labels = labels
         n = X.shape[0]
         out = np.zeros((n, len(labels) + len(new)))
+        done, why = 0, np.zeros(n, dtype=np.int8)
+        if self._started and not late and not new and len(order) == 2 * n and len(labels) and type(X) is np.ndarray:
+            done = self._decide_inside(X, codes, w, why, out, len(labels)) or 0  # the usual case, fast
+            if done == n:
+                self._policy.watch()
+                self._why = why
+                return out
         arrived = np.zeros(n, dtype=np.bool_)
         arrived[order[~learned]] = True
         decision = np.where(arrived, _UNDECIDED, _EARLIER).astype(np.uint8)
         if self._started:
             offered = w > 0.0 if late else np.zeros(n, dtype=np.bool_)
             offered[~order[learned]] = True
+            decision[:done] = why[:done]
             decisions = bytearray(decision)
             decision = np.frombuffer(decisions, dtype=np.uint8)
             own = np.where(codes < len(labels), codes, len(labels) - codes - 2)  # -2, -3, … are new
-            done = 0 if late else self._stride(X, own, new, w, order, out, decisions, offered.tobytes())
+            if not late:
+                done = self._stride(X, own, new, w, order, out, decisions, offered.tobytes(), done)
             self._walk(X, own, new, w, order[2 * done :].tolist(), out, decisions, offered.tobytes())
             self._policy.watch()
         elif len(labels):
@@ -141,18 +150,17 @@ class ActiveLearner(SeenThrough, Classifier):
 
     def _stride(
         self, X: Rows, own: Ints, new: list[Hashable], w: Floats, events: Ints, out: Floats,
-        decision: bytearray, offered: bytes,
+        decision: bytearray, offered: bytes, at: int,
     ) -> int:  # fmt: skip
-        """Let the learner decide about rows inside its compiled loop, where it can; give how many rows are done.
+        """Let the learner decide about rows from ``at`` on inside its compiled loop; give how many rows are done.
 
         That takes rows that are all predicted and then offered. A row with a label that nobody has learned yet, or
         for which the learner is not ready, is played event by event.
         """
         n = len(own)
         if not isinstance(X, np.ndarray) or len(events) != 2 * n:
-            return 0
+            return at
         why = np.frombuffer(decision, dtype=np.int8)
-        at = 0
         while at < n:
             unknown = np.flatnonzero(own[at:] < 0)
             stop = at + int(unknown[0]) if len(unknown) else n

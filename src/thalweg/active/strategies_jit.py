@@ -75,13 +75,13 @@ def certainty(proba: Floats, e: int, known: int) -> float:
 
 
 @inlined
-def is_open(table: Floats, i: int, rules: Floats) -> bool:
+def is_open(spent: float, seen: float, recent: float, rules: Floats) -> bool:
     """Does the budget allow one more label? Never more than B · k + 1 are charged, since c / k < B before each."""
     budget = rules[R_BUDGET]
-    if not table[i, S_SPENT] / table[i, S_SEEN] < budget:  # a quotient ≥ B is never rounded below B
+    if not spent / seen < budget:  # a quotient ≥ B is never rounded below B
         return False
     w = rules[R_WINDOW]
-    return bool(w == 0.0 or budget == 1.0 or table[i, S_RECENT] / w < budget)
+    return bool(w == 0.0 or budget == 1.0 or recent / w < budget)
 
 
 @inlined
@@ -92,6 +92,15 @@ def move(table: Floats, i: int, s: float, asks: bool) -> None:
     Algorithm 1).
     """
     table[i, S_THETA] = max(table[i, S_THETA] * (1.0 - s if asks else 1.0 + s), LEAST_THETA)
+
+
+@inlined
+def chance(rules: Floats, seen: float, spent: float) -> float:
+    """Give the probability with which AVU asks about a row that the learner is certain of."""
+    p = rules[R_CHANCE]
+    if rules[R_PULL] > 0.0:
+        p += rules[R_PULL] * (rules[R_BUDGET] * seen - spent)
+    return p
 
 
 @inlined
@@ -116,10 +125,7 @@ def choose(
     if asks:
         return BY_UNCERTAINTY
     if kind == AVU:
-        p = rules[R_CHANCE]
-        if rules[R_PULL] > 0.0:
-            p += rules[R_PULL] * (rules[R_BUDGET] * table[i, S_SEEN] - table[i, S_SPENT])
-        if rho < p:
+        if rho < chance(rules, table[i, S_SEEN], table[i, S_SPENT]):
             return BY_CHANCE
     return NO
 
@@ -136,7 +142,7 @@ def step(kind: int, table: Floats, i: int, rules: Floats, random: Seeds, proba: 
         return BY_WARMUP
     table[i, S_SEEN] += 1.0
     why = NO
-    if is_open(table, i, rules):
+    if is_open(table[i, S_SPENT], table[i, S_SEEN], table[i, S_RECENT], rules):
         why = choose(kind, table, i, rules, certainty(proba, e, known), known, rho, rho2, eta)
     charged = 0.0 if why == NO or (why == BY_CHANCE and rules[R_FREE] == 1.0) else 1.0
     table[i, S_SPENT] += charged
@@ -148,6 +154,47 @@ def step(kind: int, table: Floats, i: int, rules: Floats, random: Seeds, proba: 
     if w > 0.0:
         table[i, S_RECENT] = table[i, S_RECENT] * ((w - 1.0) / w) + charged
     return why
+
+
+@inlined
+def foresee(
+    kind: int, table: Floats, i: int, rules: Floats, random: Seeds, most: int, wanted: NDArray[np.int8]
+) -> int:
+    """Say of the rows to come whether their labels will be wanted, up to the first whose probabilities matter.
+
+    Gives how many there are, at most ``most``. Nothing changes: ``step`` will decide the same.
+    """
+    state = random[i]
+    asked, seen, spent, recent = table[i, S_ASKED], table[i, S_SEEN], table[i, S_SPENT], table[i, S_RECENT]
+    w, free = rules[R_WINDOW], rules[R_FREE] == 1.0
+    found = 0
+    while found < most and kind != RANDOMISED:
+        rho = uniform(random, i)
+        rho2 = uniform(random, i) if kind == SPLIT else 0.0
+        if asked < rules[R_WARMUP]:
+            asked += 1.0
+            wanted[found] = 1
+            found += 1
+            continue
+        seen += 1.0
+        fate, charged = -1, 0.0
+        if not is_open(spent, seen, recent, rules):
+            fate = 0
+        elif kind == RANDOM or (kind == SPLIT and rho2 < rules[R_SHARE]):
+            fate = 1 if rho < rules[R_BUDGET] else 0
+            charged = 0.0 if free else float(fate)
+        elif kind == AVU and not free and rho < chance(rules, seen, spent):  # wanted, for one reason or another
+            fate, charged = 1, 1.0
+        if fate < 0:
+            break
+        asked += fate
+        spent += charged
+        if w > 0.0:
+            recent = recent * ((w - 1.0) / w) + charged
+        wanted[found] = fate
+        found += 1
+    random[i] = state
+    return found
 
 
 @compiled

@@ -17,19 +17,18 @@ def walk(
 
     The codes of all rows are below ``known``.
     """
-    X, turns = routine.X, np.arange(2)
-    now = (
-        np.empty((2, X.shape[1]), dtype=X.dtype), np.zeros(2, dtype=np.int64), np.zeros(2), np.zeros((2, known)),
-        np.stack([~(1 - turns), turns], axis=1), turns.reshape(2, 1), (~(1 - turns)).reshape(2, 1),
-    )  # fmt: skip
+    X, n = routine.X, len(routine.X)
+    said, events = np.zeros((n, known)), np.empty(jit.EVENTS, dtype=np.int64)
+    fates, cursor = np.empty(jit.AHEAD + 1, dtype=np.int8), np.zeros(jit.CURSOR, dtype=np.int64)
     front, back = routine.tables()
-    play = address_of(routine.code, *front, *now[:3], turns, now[3], known, *back)
+    play = address_of(routine.code, *front, X, y, w, events, said, known, *back)
     if not play:
         return None
-    at, n = 0, len(X)
     while True:
-        at = jit.walk(play, front, back, X, y, w, tuple(asking), why, out, known, at, now)
-        if at > n:
+        r = jit.walk(
+            play, front, back, X, y, w, tuple(asking), why, out, said, known, cursor, fates, events
+        )  # fmt: skip
+        if r < 0:
             return n
-        routine.make_room(X[at - 1], int(y[at - 1]))
+        routine.make_room(X[r], int(y[r]))
         front, back = routine.tables()
