@@ -3,7 +3,9 @@
 import os
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -16,6 +18,36 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "same"))
 # In the background of a shell Ctrl-C is ignored, also by what tests start.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+EXTRAS = ("matplotlib", "pandas", "polars", "sklearn", "river", "starlette", "mkdocs")
+LACKING = [name for name in EXTRAS if find_spec(name) is None]
+"""Packages of extras that are not installed, as in the environment "bare" of scripts/check_all.py."""
+
+
+@contextmanager
+def _skipping() -> Iterator[None]:
+    """Skip a test that needs a package which is not there."""
+    try:
+        yield
+    except ImportError as error:
+        if not LACKING:
+            raise
+        pytest.skip(f"without {', '.join(LACKING)}: {error}")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_setup() -> Iterator[None]:
+    """Skip where a fixture needs what is not there."""
+    with _skipping():
+        yield
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call() -> Iterator[None]:
+    """Skip where a test needs what is not there."""
+    with _skipping():
+        yield
 
 
 def data_folder() -> Path | None:
@@ -36,6 +68,8 @@ def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> 
         with pytest.raises(SystemExit) as stop:
             cli.main()
         out, err = capsys.readouterr()
+        if LACKING and "pip install 'thalweg[" in err:
+            pytest.skip(err)
         return int(stop.value.code or 0), out, err
 
     return command
