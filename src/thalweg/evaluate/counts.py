@@ -221,9 +221,7 @@ def log_loss(counts: Counts) -> float:
     return counts.loss / counts.weight
 
 
-TALLIED = frozenset(
-    (accuracy, kappa, kappa_m, kappa_t, f1_macro, g_mean, balanced_accuracy, precision_macro, log_loss)
-)
+TALLIED = frozenset((accuracy, kappa, kappa_m, kappa_t, f1_macro, g_mean, balanced_accuracy, precision_macro, log_loss))
 """Metrics that need no table of their counts."""
 
 

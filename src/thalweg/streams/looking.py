@@ -171,9 +171,7 @@ class _Columns:
         self.y = codes
         self.turns = int(np.count_nonzero(self.y[1:] != self.y[:-1]))
         counts = np.bincount(self.y)
-        self.leaks = (
-            self.turns >= _TURNS and np.count_nonzero(counts >= 10) >= 2 and np.count_nonzero(counts) <= _MANY
-        )
+        self.leaks = self.turns >= _TURNS and np.count_nonzero(counts >= 10) >= 2 and np.count_nonzero(counts) <= _MANY
 
     def remarks(self) -> list[Remark]:
         found: dict[str, list[str]] = {}
@@ -189,8 +187,10 @@ class _Columns:
                 continue
             column = X[:, f]
             what = self._nominal(feature, column) if feature.nominal else self._numeric(feature, column)
-            if what is None and leaks[f] and all(
-                self._tell_all(column[:n, None], nominal[f])[0] for n in (4 * _SCREEN, len(column))
+            if (
+                what is None
+                and leaks[f]
+                and all(self._tell_all(column[:n, None], nominal[f])[0] for n in (4 * _SCREEN, len(column)))
             ):
                 what = "leak"
             if isinstance(what, Remark):
@@ -259,16 +259,14 @@ class _Columns:
         same, changes = values[1:] == values[:-1], labels[1:] != labels[:-1]
         ranges = np.count_nonzero(changes, axis=0) == np.count_nonzero(np.bincount(y)) - 1
         few = np.count_nonzero(~same, axis=0) + 1 <= max(2, n // 50)
-        tell: NDArray[np.bool_] = ~(same & changes).any(axis=0) & (few | (ranges & ~nominal))
-        return tell
+        return np.atleast_1d(~(same & changes).any(axis=0) & (few | (ranges & ~nominal)))
 
 
 def _are_plain(few: NDArray[np.float64]) -> NDArray[np.bool_]:
     """Say which columns rise and fall and hold fractions, by the first records: numbers, not to be remarked on."""
     steps = np.diff(few, axis=0)
     rises, falls, fractions = ((a > 0.0).any(axis=0) for a in (steps, -steps, few - np.floor(few)))
-    plain: NDArray[np.bool_] = rises & falls & fractions
-    return plain
+    return np.atleast_1d(rises & falls & fractions)
 
 
 def _are_dates(values: NDArray[np.float64]) -> bool:
@@ -310,7 +308,7 @@ def _target(seen: Peek, codes: NDArray[np.int64], name: str) -> Iterator[Remark]
 def _codes(y: NDArray[Any]) -> NDArray[np.int64]:
     """Give equal labels equal numbers from 0 on, at most a few times as many as there are labels."""
     if y.dtype.kind in "biu" and int(y.max()) - int(y.min()) < 4 * len(y):
-        return y.astype(np.int64) - y.min().astype(np.int64)
+        return np.asarray(y.astype(np.int64) - y.min().astype(np.int64))
     if y.dtype == object:
         known: dict[Any, int] = {}
         return np.array([known.setdefault(v, len(known)) for v in y.tolist()], dtype=np.int64)

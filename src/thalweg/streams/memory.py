@@ -132,8 +132,8 @@ class ArrayStream(Source):
             return None
         part = np.linspace(0, self.rows, n, endpoint=False, dtype=np.int64)
         part = part if self._order is None else self._order[part]
-        rows = self.X.take(part, axis=0) if isinstance(self.X, np.ndarray) else self.X[part]
-        return Peek(Chunk(self._taken(rows, copy=False), self.y[part]), self._schema, True, self.booleans)
+        X = self.X.take(part, axis=0) if isinstance(self.X, np.ndarray) else self.X[part]
+        return Peek(Chunk(self._taken(X, copy=False), self.y[part]), self._schema, True, self.booleans)
 
     def _taken(self, X: Any, *, copy: bool = True) -> Any:
         """Copy rows in the form asked for."""
