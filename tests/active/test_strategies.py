@@ -26,6 +26,7 @@ from thalweg import (
     save,
 )
 from thalweg.active.avu import settles_at
+from thalweg.active.strategies_jit import foresee
 from thalweg.active.strategy import REASONS
 from thalweg.core.protocols import Strategy as Protocol
 from twins.strategies import SlowStrategy
@@ -475,3 +476,22 @@ def test_a_threshold_never_becomes_0(spread, step):
     strategy = VariableRandomisedUncertainty(budget=1.0, compat="moa", spread=spread, step=step)
     strategy.ask(np.tile([0.6, 0.4], (20_000, 1)))
     assert strategy.copy().theta == strategy.theta > 0.0
+
+
+@pytest.mark.parametrize(("name", "options"), CASES, ids=named)
+@pytest.mark.parametrize("budget", [0.1, 0.7, 1.0])
+def test_what_is_foreseen_comes_true(name, options, budget):
+    strategy = registry.STRATEGIES[name].cls(budget=budget, **options)
+    asking, fates, n = strategy.asking, np.empty(9, dtype=np.int8), 0
+    proba = two(np.random.default_rng(3).uniform(0.5, 1.0, 600))
+    proba[::50] = 0.0
+    while n < 500:
+        table, random = asking.table.copy(), asking.random.copy()
+        found = foresee(asking.kind, asking.table, 0, asking.rules, asking.random, 9, fates)
+        np.testing.assert_array_equal(table, asking.table)
+        np.testing.assert_array_equal(random, asking.random)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            asked = strategy.ask(proba[n : n + found + 1])
+        assert (asked[:found] == (fates[:found] > 0)).all()
+        n += found + 1

@@ -9,6 +9,7 @@ import pytest
 from thalweg.evaluate.counts import gather_scores
 from thalweg.evaluate.metrics import METRICS, Metrics
 from thalweg.evaluate.metrics_jit import is_drawn
+from thalweg.evaluate.reports import MOST_WAITING, Reports
 
 sk = pytest.importorskip("sklearn.metrics")
 
@@ -452,3 +453,18 @@ def test_calibration_and_alerts_against_a_plain_count():
     assert recalls[2] == pytest.approx(metrics.cumulative(["recall_at_budget"])["recall_at_budget"])
     assert (np.diff(recalls) >= 0).all()
     assert recalls * (y == 1).sum() == pytest.approx(precisions * shares * 2000)
+
+
+@pytest.mark.parametrize("classes", [2, 5])
+def test_reports_that_are_worked_out_later_are_those_of_their_time(classes):
+    rng = np.random.default_rng(4)
+    names = tuple(METRICS)
+    metrics, reports, lines = Metrics(window=20), Reports(names), []
+    for k in range(MOST_WAITING + 5):
+        y, w = rng.integers(0, classes, 7), rng.choice([0.0, 1.0, 2.5], 7)
+        if k:  # the first report is about no row
+            metrics.update(y, rng.dirichlet(np.ones(classes), 7), w)
+        lines.append(reports.line(metrics, 7 * k, (0.5, 3)))
+        reports.add(metrics, 7 * k, (0.5, 3))
+    np.testing.assert_array_equal(reports.lines, lines)
+    assert len(lines[0]) == len(reports.columns) + 2

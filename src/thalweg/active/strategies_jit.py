@@ -97,7 +97,7 @@ def move(table: Floats, i: int, s: float, asks: bool) -> None:
 @inlined
 def chance(rules: Floats, seen: float, spent: float) -> float:
     """Give the probability with which AVU asks about a row that the learner is certain of."""
-    p = rules[R_CHANCE]
+    p: float = rules[R_CHANCE]
     if rules[R_PULL] > 0.0:
         p += rules[R_PULL] * (rules[R_BUDGET] * seen - spent)
     return p
@@ -157,9 +157,7 @@ def step(kind: int, table: Floats, i: int, rules: Floats, random: Seeds, proba: 
 
 
 @inlined
-def foresee(
-    kind: int, table: Floats, i: int, rules: Floats, random: Seeds, most: int, wanted: NDArray[np.int8]
-) -> int:
+def foresee(kind: int, table: Floats, i: int, rules: Floats, random: Seeds, most: int, wanted: NDArray[np.int8]) -> int:
     """Say of the rows to come whether their labels will be wanted, up to the first whose probabilities matter.
 
     Gives how many there are, at most ``most``. Nothing changes: ``step`` will decide the same.

@@ -26,25 +26,25 @@ C_ROW, C_PENDING, C_DONE, CURSOR = range(4)
 
 
 @inlined
-def plan(asking: Asking, r: int, n: int, pending: bool, ring: int, fates: NDArray[np.int8], events: Ints) -> tuple:
+def plan(asking: Asking, r: int, n: int, pending: bool, fates: NDArray[np.int8], events: Ints) -> tuple[int, int]:
     """Write the events of the block that begins with row r; give their number, and how many rows there are.
 
-    Rows are numbered round a ring. fates[j]: will row r + j be wanted; -1 where it must be predicted first.
+    fates[j]: will row r + j be wanted; -1 where it must be predicted first.
     """
     found = foresee(asking.kind, asking.table, 0, asking.rules, asking.random, min(AHEAD, n - r), fates)
     count = 0
     if pending:
-        events[0] = ~((r - 1) % ring)
+        events[0] = ~(r - 1)
         count = 1
     for j in range(found):
-        events[count] = (r + j) % ring
+        events[count] = r + j
         count += 1
         if fates[j] > 0:
-            events[count] = ~((r + j) % ring)
+            events[count] = ~(r + j)
             count += 1
     if found < AHEAD and r + found < n:
         fates[found] = -1
-        events[count] = (r + found) % ring
+        events[count] = r + found
         count += 1
         found += 1
     return count, found
@@ -63,14 +63,14 @@ def walk(
     n = len(X)
     while True:
         r = cursor[C_ROW]
-        count, rows = plan(asking, r, n, cursor[C_PENDING] > 0, n, fates, events)
+        count, rows = plan(asking, r, n, cursor[C_PENDING] > 0, fates, events)
         if count == 0:
             return -1
         begun = cursor[C_DONE]
         done = begun + call_at(play, (*front, X, y, w, events[begun:count], said, known, *back))
         if done < count:
             cursor[C_DONE] = done
-            return ~events[done]
+            return int(~events[done])
         cursor[C_DONE] = cursor[C_PENDING] = 0
         for j in range(rows):
             for c in range(known):

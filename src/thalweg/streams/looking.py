@@ -259,17 +259,14 @@ class _Columns:
         same, changes = values[1:] == values[:-1], labels[1:] != labels[:-1]
         ranges = np.count_nonzero(changes, axis=0) == np.count_nonzero(np.bincount(y)) - 1
         few = np.count_nonzero(~same, axis=0) + 1 <= max(2, n // 50)
-        tell: NDArray[np.bool_] = ~(same & changes).any(axis=0) & (few | (ranges & ~nominal))
-        return tell
+        return np.atleast_1d(~(same & changes).any(axis=0) & (few | (ranges & ~nominal)))
 
 
 def _are_plain(few: NDArray[np.float64]) -> NDArray[np.bool_]:
     """Say which columns rise and fall and hold fractions, by the first records: numbers, not to be remarked on."""
     steps = np.diff(few, axis=0)
-    plain = np.ones(few.shape[1], dtype=np.bool_)
-    for part in (steps, -steps, few - np.floor(few)):
-        plain &= (part > 0.0).any(axis=0)
-    return plain
+    rises, falls, fractions = ((a > 0.0).any(axis=0) for a in (steps, -steps, few - np.floor(few)))
+    return np.atleast_1d(rises & falls & fractions)
 
 
 def _are_dates(values: NDArray[np.float64]) -> bool:
@@ -311,7 +308,7 @@ def _target(seen: Peek, codes: NDArray[np.int64], name: str) -> Iterator[Remark]
 def _codes(y: NDArray[Any]) -> NDArray[np.int64]:
     """Give equal labels equal numbers from 0 on, at most a few times as many as there are labels."""
     if y.dtype.kind in "biu" and int(y.max()) - int(y.min()) < 4 * len(y):
-        return np.asarray(y.astype(np.int64) - y.min().astype(np.int64), dtype=np.int64)
+        return np.asarray(y.astype(np.int64) - y.min().astype(np.int64))
     if y.dtype == object:
         known: dict[Any, int] = {}
         return np.array([known.setdefault(v, len(known)) for v in y.tolist()], dtype=np.int64)
