@@ -14,7 +14,6 @@ from thalweg.cli.options import expanded
 from thalweg.cli.shared import fail, stop
 from thalweg.core.interrupts import terminate
 from thalweg.registry import COMMANDS
-from thalweg.streams.looking import ColumnWarning
 
 # What typer raises for a wrong command line; its home differs between versions of typer.
 _USAGE: Any = next(c for c in typer.BadParameter.__mro__ if c.__name__ == "ClickException")
@@ -59,6 +58,13 @@ class Command(TyperCommand):
     def get_params(self, ctx: Any) -> list[Any]:
         """Give the arguments and options, with names for their values."""
         return _with_named_values(super().get_params(ctx))
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command; what it says about columns is never left out."""
+        from thalweg.streams.looking import ColumnWarning  # takes NumPy, for which the help need not wait
+
+        warnings.simplefilter("always", ColumnWarning)
+        return super().invoke(ctx)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Write ``--on A B`` as ``--on A --on B``, and options that had another name by their present one."""
@@ -122,7 +128,7 @@ def show_warning(
     message: Warning | str, category: Any, filename: str, lineno: int, file: Any = None, line: str | None = None
 ) -> None:
     """Show a warning as one line, in the words of the command line."""
-    remark = message.remark if isinstance(message, ColumnWarning) else None
+    remark = getattr(message, "remark", None)  # of a warning about a column
     print(f"thalweg: {' '.join(str(remark or message).split())}", file=sys.stderr)
 
 
@@ -139,7 +145,6 @@ def main() -> None:
     if isinstance(sys.stdout, io.TextIOWrapper):  # what this terminal cannot show must not end a long run
         sys.stdout.reconfigure(errors="replace")
     signal.signal(signal.SIGTERM, terminate)
-    warnings.simplefilter("always", ColumnWarning)
     warnings.showwarning = show_warning
     try:
         code = make_app()(prog_name="thalweg", standalone_mode=False)
