@@ -24,7 +24,7 @@ from thalweg.core import door
 from thalweg.core.params import shown
 from thalweg.core.schema import Schema
 from thalweg.serve.arrow import TooLargeError, numeric, read_arrow
-from thalweg.serve.book import Given
+from thalweg.serve.jobs import Given
 
 Floats = NDArray[np.float64]
 ARROW, CSV, JSON = "application/vnd.apache.arrow.stream", "text/csv", "application/json"
@@ -76,8 +76,8 @@ class Reader:
     """Reads requests for a service.
 
     target: the field that holds the label, where records have it. missing: may values be missing? extra: fields that
-    the schema does not have: "ignore" or "refuse". max_rows, max_features: the largest request; max_bytes: of a body, also
-    unpacked.
+    the schema does not have: "ignore" or "refuse". max_rows, max_features: the largest request; max_bytes: of a
+    body, also unpacked.
     """
 
     def __init__(
@@ -244,7 +244,9 @@ class Reader:
         if n > self.max_rows:
             raise TooLargeError(f"a request must have at most {self.max_rows:,} records, got {n:,}")
         if n * width > CELLS:
-            raise TooLargeError(f"a request must have at most {CELLS:,} values, got {n:,} records of {width:,} features")
+            raise TooLargeError(
+                f"a request must have at most {CELLS:,} values, got {n:,} records of {width:,} features"
+            )
 
     def _check_width(self, schema: Schema) -> None:
         if schema.n_features > self.max_features:
