@@ -21,6 +21,7 @@ soak: $(STAMP)           ## what tests do for minutes, for hours: changed files,
 	cd tests && ../$(BIN)/python -m soak.kills --kills 500
 	cd tests && ../$(BIN)/python -m soak.serve_kills --kills 300
 	cd tests && ../$(BIN)/python -m soak.broker_kills --kills 100
+	cd tests && ../$(BIN)/python -m soak.serve_endurance --minutes 20
 	cd tests && ../$(BIN)/python -m soak.threads --seconds 20
 	cd tests && ../$(BIN)/python -m soak.endurance --rows 100000000
 

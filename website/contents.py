@@ -34,6 +34,7 @@ GUIDES = {
     "Guarantees": "guarantees.md",
     "Serving a model": "serving.md",
     "A service": "service.md",
+    "The desk": "desk.md",
     "Operating a service": "operating.md",
     "What a service guarantees": "service-guarantees.md",
     "Comparing learners": "compare.md",

@@ -8,7 +8,7 @@ import pytest
 
 from thalweg import Schema
 from thalweg.serve.arrow import LONGEST, TooLargeError, numeric, read_arrow, to_arrow
-from thalweg.serve.book import Given
+from thalweg.serve.jobs import Given
 from thalweg.serve.records import ARROW, Reader
 
 pa = pytest.importorskip("pyarrow")

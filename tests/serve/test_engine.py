@@ -132,8 +132,8 @@ def test_recovery_gives_the_same_bits(tmp_path, sync):
             assert engine.learning.trouble is None
             model, shadow, book = engine.learning.learner, engine.learning.shadows[0], engine.book
             state = bits(model), bits(shadow.learner), book.counts(), bits(book.policy), engine.learning.learned
-            if engine._writing is not None:
-                await engine._writing
+            if engine.duties.writing is not None:
+                await engine.duties.writing
             for task in list(engine._tasks):  # as if it had been killed: nothing more is written
                 task.cancel()
             engine.close()
@@ -286,7 +286,7 @@ def test_whoever_goes_away_does_not_stop_the_learning(tmp_path):
         gate.clear()
         held = asyncio.create_task(engine.in_learner(gate.wait))
         await engine.learn(SEA(seed=3).read(10).X, [0, 1] * 5)
-        engine._snapshot_if_due(now=True)
+        engine.duties.snapshot_if_due(now=True)
         await asyncio.sleep(0.01)
         stopping = asyncio.create_task(engine.stop())
         await asyncio.sleep(0.01)

@@ -1,6 +1,6 @@
 """Arrow IPC as requests bring it and as answers go back: limits before anything is unpacked, and no detours.
 
-A stream says, for every buffer, where it lies and, where it is packed, how long it is unpacked. These sizes are added up
+A stream says of every buffer where it lies and, where it is packed, how long it is unpacked. These sizes are added up
 before Arrow makes anything of them: a small body can declare gigabytes, packed or by letting columns share their bytes.
 """
 
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from thalweg.core.params import shown
 from thalweg.core.schema import Schema
-from thalweg.serve.book import Given
+from thalweg.serve.jobs import Given
 
 Floats = NDArray[np.float64]
 LONGEST = 4_000

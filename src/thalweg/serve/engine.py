@@ -29,8 +29,10 @@ from thalweg.core.classifier import Classifier
 from thalweg.core.schema import Schema
 from thalweg.core.tables import prefixed, under
 from thalweg.serve import entries
-from thalweg.serve.book import Book, Given, Outcome
+from thalweg.serve.book import Book
 from thalweg.serve.contest import Contest
+from thalweg.serve.duties import Duties
+from thalweg.serve.jobs import Given, Outcome
 from thalweg.serve.journal import Journal
 from thalweg.serve.keeping import Snapshots
 from thalweg.serve.learning import Event, Learning, Version
@@ -157,7 +159,7 @@ class Engine:
             raise
         rows, often = (float("inf"), float("inf")) if self.each else (self.every_rows, self.every_seconds)
         self.thread = LearningThread(self.learning, rows=rows, seconds=often, after=self._after)
-        self.writer = Writer(self.journal, self._written, self._full)
+        self.writer = Writer(self.journal, self._written, self.full)
         self.on_events: Callable[[list[Event]], object] | None = None
         """Called in the loop's thread when something happened, with the latest drifts, promotions and rollbacks."""
         self.view_of: Callable[[Learning], Any] | None = None
@@ -166,13 +168,10 @@ class Engine:
         self.seen: Any = None
         self._last_event = self.learning.events[-1] if self.learning.events else None
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._proposed = False
         self._turn, self._growing = asyncio.Lock(), asyncio.Lock()
-        self._writing: asyncio.Task[Any] | None = None
-        self._snapshot_at, self._snapshot_time = self.learning.position, time.monotonic()
-        self._snapshot_worked = 0.0
         self._tasks: set[asyncio.Task[Any]] = set()
-        self._aside = ThreadPoolExecutor(1, "thalweg-files")
+        self.duties = Duties(self)
+        self.aside = ThreadPoolExecutor(1, "thalweg-files")
 
     # -- recovery -----------------------------------------------------------------------------------------------------
 
@@ -188,7 +187,7 @@ class Engine:
         elif self.journal.first > 1:
             raise ValueError(f"{self.snapshots.folder} must have a snapshot for its journal, which begins late")
         elif self.journal.position == 0:
-            self.snapshots.write(0, *self._everything(self.book.state()))
+            self.snapshots.write(0, *self.everything(self.book.state()))
         self.replayed = 0
         work: Work = []
         for position, payload in self.journal.read(after=self.learning.position):
@@ -202,7 +201,8 @@ class Engine:
         """The last position that the book knows."""
         self.recovery_seconds = time.perf_counter() - began
 
-    def _everything(self, book: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    def everything(self, book: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+        """What a snapshot holds, with this state of the book: arrays, and a header."""
         arrays, about = self.learning.state()
         return arrays | prefixed("book", book), {"learning": about}
 
@@ -213,7 +213,7 @@ class Engine:
         self._loop = asyncio.get_running_loop()
         self.thread.start()
         self.writer.start()
-        self._task(self._tend())
+        self.task(self.duties.run())
         if self.book.schema is None and self._wanted_schema is not None:
             await self.submit(entries.Grown(time.time(), self._wanted_schema.to_json()))
             await self.in_learner(lambda: None)
@@ -226,7 +226,7 @@ class Engine:
         with contextlib.suppress(OSError, UnavailableError):
             await self.snapshot()
         await self.thread.stop()
-        self._aside.shutdown(wait=True)
+        self.aside.shutdown(wait=True)
         self.close()
 
     def close(self) -> None:
@@ -234,52 +234,12 @@ class Engine:
         self.journal.close()
         self.snapshots.release()
 
-    def _task(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
+    def task(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
+        """Let something be done beside, until the engine stops."""
         task = asyncio.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return task
-
-    async def _tend(self) -> None:
-        """Do what is due now and then: bring the journal to the disk, expire tickets, write snapshots, try again."""
-        loop, last = asyncio.get_running_loop(), time.monotonic()
-        while True:
-            await asyncio.sleep(0.05)
-            if self.journal.sync == "interval" and self.journal.synced < self.journal.position:
-                try:
-                    await loop.run_in_executor(self._aside, self.journal.bring_to_disk)
-                except OSError as error:
-                    self.writer.say(error)
-            if time.monotonic() - last < (1.0 if self.trouble is None else 0.2):
-                continue
-            last = time.monotonic()
-            try:
-                if self.trouble is not None and self.applied == self.journal.position:
-                    await self._try_again()
-                await self._expire()
-                self._snapshot_if_due()
-            except UnavailableError:
-                pass  # it is tried again
-            except OSError as error:
-                self.writer.say(error)
-
-    async def _expire(self) -> None:
-        if self.max_seconds is None:
-            return
-        open_ = self.book.open_tickets(wanted=False)
-        if len(open_):
-            _, _, notes, _ = self.book.look(open_)
-            old = int(np.searchsorted(notes["at"], time.time() - self.max_seconds))
-            if old:
-                await self.submit(entries.Expired(time.time(), int(open_[old - 1]) + 1))
-
-    async def _try_again(self) -> None:
-        if self._full() is not None:
-            self._snapshot_if_due(now=True)
-            self._forget()
-            return
-        self.writer.trouble = None
-        await self.submit(entries.Began(time.time(), {"again": True}))
 
     # -- entries ------------------------------------------------------------------------------------------------------
 
@@ -305,9 +265,9 @@ class Engine:
                 pending.future.set_result(reply)
         self.applied = first + len(batch) - 1
         self.thread.put(work)
-        self._snapshot_if_due()
+        self.duties.snapshot_if_due()
 
-    def _full(self) -> str | None:
+    def full(self) -> str | None:
         """Why nothing may be written down; None: it may."""
         if self.thread.failed is not None:
             return self.thread.failed
@@ -434,7 +394,7 @@ class Engine:
         known = self.snapshots.positions()
         if position not in known:
             raise ValueError(f"version must be one that is kept, one of {known}, got {position}")
-        name, _ = await asyncio.get_running_loop().run_in_executor(self._aside, self.snapshots.champion, position)
+        name, _ = await asyncio.get_running_loop().run_in_executor(self.aside, self.snapshots.champion, position)
         if name != self.learning.name:
             raise ValueError(f"version must be of the champion {self.learning.name}, {position} is of {name}")
         self.snapshots.pin(position)
@@ -442,6 +402,10 @@ class Engine:
         await self.in_learner(self.thread.swap)
         await self.snapshot()
         self.snapshots.unpin(position)
+
+    async def snapshot(self) -> int:
+        """Write a snapshot of everything; give its position."""
+        return await self.duties.snapshot()
 
     async def _room(self) -> None:
         """Wait until there is room for more to be learned."""
@@ -462,7 +426,7 @@ class Engine:
             self._last_event = self.learning.events[-1]
             if self.on_events is not None:
                 self._loop.call_soon_threadsafe(self.on_events, list(self.learning.events))
-        self._propose()
+        self.duties.propose(self._loop)
 
     def view(self) -> Any:
         """Sum up what is known; in the thread that learns."""
@@ -475,68 +439,6 @@ class Engine:
         if self.behind == 0 or self.seen is None:
             return await self.in_learner(self.view)
         return self.seen
-
-    def _propose(self) -> None:
-        """Ask for a promotion where the rule says so. It takes effect when its entry comes in the journal."""
-        if self.promote_rule is None or self._loop is None or self._proposed:
-            return
-        shadow = self.learning.ready_to_promote()
-        if shadow is not None:
-            self._proposed = True
-            c = shadow.contest
-            why = f"right where the other was wrong {c.wins} times, the other way round {c.losses} times"
-            self._loop.call_soon_threadsafe(self._promote_soon, shadow.name, why)
-
-    def _promote_soon(self, name: str, why: str) -> None:
-        async def do() -> None:
-            with contextlib.suppress(UnavailableError, ValueError):
-                await self.promote(name, why)
-            self._proposed = False
-
-        self._task(do())
-
-    # -- snapshots ----------------------------------------------------------------------------------------------------
-
-    def _snapshot_if_due(self, now: bool = False) -> None:
-        if self._writing is not None and not self._writing.done():
-            return
-        since = self.applied - self._snapshot_at
-        late = time.monotonic() - self._snapshot_time >= self.snapshot_seconds
-        late |= self.thread.worked - self._snapshot_worked >= self.snapshot_work
-        if since and (now or since >= self.snapshot_rows or late or (since >= 50 and self._crowded())):
-            self._writing = self._task(self._snapshot_quietly())
-
-    def _forget(self) -> None:
-        """Remove what is not needed to start again; where the folder is crowded, not even should a snapshot be bad."""
-        known = self.snapshots.positions()
-        if known:
-            self.journal.forget(known[-1] if self._crowded() else self.snapshots.oldest())
-
-    def _crowded(self) -> bool:
-        return self.max_disk is not None and self.journal.nbytes + self.snapshots.nbytes > 0.5 * self.max_disk
-
-    async def _snapshot_quietly(self) -> None:
-        try:
-            await self.snapshot()
-        except UnavailableError:
-            pass  # the writer refuses by itself when learning has failed
-        except OSError as error:
-            self.writer.say(error)
-
-    async def snapshot(self) -> int:
-        """Write a snapshot of everything; give its position."""
-        self._snapshot_time = time.monotonic()
-        self._snapshot_at, self._snapshot_worked, book = self.applied, self.thread.worked, self.book.state()
-        loop = asyncio.get_running_loop()
-        arrays, header = await self.in_learner(lambda: self._everything(book))
-
-        def write() -> None:
-            self.journal.bring_to_disk()
-            self.snapshots.write(header["learning"]["position"], arrays, header)
-            self._forget()
-
-        await loop.run_in_executor(self._aside, write)
-        return int(header["learning"]["position"])
 
 
 def _fitted(X: Floats, features: int) -> Floats:

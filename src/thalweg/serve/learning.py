@@ -4,7 +4,6 @@ One thread owns all of this. It carries out the jobs that the book makes of the 
 together into calls changes nothing, since learners, metrics and detectors do not mind how rows are divided.
 """
 
-import math
 import time
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, final
@@ -21,10 +20,11 @@ from thalweg.core.schema import Schema
 from thalweg.core.tables import prefixed, under
 from thalweg.detectors.adwin import ADWIN
 from thalweg.evaluate.metrics import Metrics
-from thalweg.serve.book import Answers, Growth, Job, Labelled, Lesson
+from thalweg.serve.arranging import are_right, arranged, best, joined, merged, played, recalls, tallied
 from thalweg.serve.contest import Contest
 from thalweg.serve.entries import Began, Promoted, RolledBack
 from thalweg.serve.history import CLASSES, SHADOWS, History
+from thalweg.serve.jobs import Answers, Growth, Job, Labelled, Lesson
 from thalweg.serve.watch import Watch
 
 Floats = NDArray[np.float64]
@@ -176,7 +176,7 @@ class Learning:
 
     def _see(self, job: Answers) -> None:
         sure, winners = best(job.proba)
-        self.answered = _tallied(self.answered, winners[winners >= 0])
+        self.answered = tallied(self.answered, winners[winners >= 0])
         wanted = float(np.count_nonzero(job.why))
         self.history.add(job.at, records=len(job.X), confidence=float(sure.sum()), asked=wanted)
         self._count_classes(job.at, "predicted", winners)
@@ -233,7 +233,7 @@ class Learning:
     def _score(self, position: int, at: float, codes: NDArray[np.int64], proba: Floats) -> NDArray[np.bool_]:
         self.metrics.update(codes, proba)
         right = are_right(proba, codes)
-        self.told = _tallied(self.told, codes)
+        self.told = tallied(self.told, codes)
         self.last_label = max(self.last_label, at)
         self.history.add(at, labels=len(codes), right=float(np.count_nonzero(right)))
         self._count_classes(at, "labelled", codes)
@@ -371,89 +371,3 @@ class Learning:
         if given != params:
             raise ValueError(f"{name} must have the parameters it has in the folder, {params}, got {given}")
         return name
-
-
-def played(learner: Classifier, job: Lesson) -> Floats:
-    """Predict each row before it is learned; give the probabilities."""
-    if job.wanted is None:
-        return learner.test_then_train(job.X, job.y)
-    events = [e for r, wanted in enumerate(job.wanted.tolist()) for e in ((r, ~r) if wanted else (r,))]
-    return learner.play(job.X, job.y, events)
-
-
-def merged(jobs: list[Labelled]) -> Labelled:
-    """Put labels that came one after the other together."""
-    if len(jobs) == 1:
-        return jobs[0]
-    classes = max(j.proba.shape[1] for j in jobs)
-    proba = [np.pad(j.proba, ((0, 0), (0, classes - j.proba.shape[1]))) for j in jobs]
-    return Labelled(
-        jobs[-1].at, np.concatenate([j.tickets for j in jobs]), np.concatenate([j.X for j in jobs]),
-        [y for j in jobs for y in j.y],
-        np.concatenate([j.codes for j in jobs]), np.concatenate(proba), np.concatenate([j.wanted for j in jobs]),
-        np.concatenate([j.arrived for j in jobs]), None,
-    )  # fmt: skip
-
-
-def joined(jobs: list[Answers]) -> list[Answers]:
-    """Put answers that came one after the other together, where they are of the same width."""
-    done: list[Answers] = []
-    at = 0
-    while at < len(jobs):
-        like = [jobs[at]]
-        for job in jobs[at + 1 :]:
-            if job.proba.shape[1] != like[0].proba.shape[1] or job.X.shape[1] != like[0].X.shape[1]:
-                break
-            like.append(job)
-        at += len(like)
-        done.append(
-            like[0]
-            if len(like) == 1
-            else Answers(
-                like[-1].at,
-                like[0].first,
-                np.concatenate([job.X for job in like]),
-                np.concatenate([job.proba for job in like]),
-                np.concatenate([job.why for job in like]),
-            )
-        )
-    return done
-
-
-def arranged(learner: Classifier, proba: Floats, labels: Labels) -> Floats:
-    """Put a learner's columns in the order of the book's codes."""
-    classes = learner.classes_
-    codes, _ = labels.read(classes) if len(classes) else (np.zeros(0, dtype=np.int64), [])
-    if (codes == np.arange(len(codes))).all():
-        return proba
-    wide = np.zeros((len(proba), int(codes.max()) + 1))
-    wide[:, codes] = proba
-    return wide
-
-
-def best(proba: Floats) -> tuple[Floats, NDArray[np.int64]]:
-    """Give the highest probability of each row, and its class; -1 where there is no answer."""
-    if not proba.shape[1]:
-        return np.zeros(len(proba)), np.full(len(proba), -1, dtype=np.int64)
-    winners = proba.argmax(axis=1)
-    sure: Floats = proba[np.arange(len(proba)), winners]
-    return sure, np.where(sure > 0.0, winners, -1)
-
-
-def are_right(proba: Floats, codes: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Say of each row whether its most probable class is its class."""
-    return np.asarray(best(proba)[1] == codes)
-
-
-def recalls(confusion: Floats) -> list[float]:
-    """Give the recall of each class; NaN where it does not occur."""
-    support = confusion.sum(axis=1)
-    return [float(confusion[c, c] / support[c]) if support[c] > 0 else math.nan for c in range(len(support))]
-
-
-def _tallied(counts: Floats, codes: NDArray[np.int64]) -> Floats:
-    more = np.bincount(codes).astype(np.float64) if len(codes) else np.zeros(0)
-    if len(more) > len(counts):
-        counts = np.pad(counts, (0, len(more) - len(counts)))
-    counts[: len(more)] += more
-    return counts

@@ -24,7 +24,7 @@ from thalweg.core import door
 from thalweg.core.params import shown
 from thalweg.core.schema import Schema
 from thalweg.serve.arrow import TooLargeError, numeric, read_arrow
-from thalweg.serve.book import Given
+from thalweg.serve.jobs import Given
 
 Floats = NDArray[np.float64]
 ARROW, CSV, JSON = "application/vnd.apache.arrow.stream", "text/csv", "application/json"
@@ -76,8 +76,8 @@ class Reader:
     """Reads requests for a service.
 
     target: the field that holds the label, where records have it. missing: may values be missing? extra: fields that
-    the schema does not have: "ignore" or "refuse". max_rows, max_features: the largest request; max_bytes: of a body, also
-    unpacked.
+    the schema does not have: "ignore" or "refuse". max_rows, max_features: the largest request; max_bytes: of a
+    body, also unpacked.
     """
 
     def __init__(

@@ -2,9 +2,8 @@
 
 import asyncio
 import contextlib
-import dataclasses
 import time
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncIterator
 from typing import Any, final
 
 import msgspec
@@ -13,58 +12,35 @@ from numpy.typing import NDArray
 
 from thalweg import __version__
 from thalweg.core import params
-from thalweg.core.params import shown
 from thalweg.serve import state
 from thalweg.serve.arrow import to_arrow
 from thalweg.serve.asgi import Kernel, Receive, Reply, Request, Send, error, reply
-from thalweg.serve.book import Outcome
 from thalweg.serve.desk import Desk
 from thalweg.serve.engine import Engine
+from thalweg.serve.jobs import Outcome
 from thalweg.serve.learning import Event, Version
+from thalweg.serve.listeners import Listeners
 from thalweg.serve.monitoring import Monitor, prometheus
 from thalweg.serve.openapi import document
 from thalweg.serve.pages import add_pages
 from thalweg.serve.records import ARROW, Read, Reader, encode, to_json
+from thalweg.serve.requests import (
+    Promote,
+    River,
+    Rollback,
+    check_texts,
+    explained,
+    idempotency_key,
+    read_json,
+    read_labels,
+    whole,
+)  # fmt: skip
 from thalweg.serve.security import Gate
 from thalweg.serve.writer import UnavailableError
 
 Floats = NDArray[np.float64]
 _AHEAD = 0.002
 """An answer that takes longer, in seconds, is made in a thread beside the loop."""
-_LISTENERS, _QUEUE = 200, 100
-
-
-class _Labels(msgspec.Struct):
-    labels: list[str | int | float | bool]
-    tickets: list[int] | None = None
-    ids: list[str | int] | None = None
-    expert: str | None = None
-
-
-class _Label(msgspec.Struct):
-    """One label; the words of the River API are understood, too."""
-
-    label: str | int | float | bool
-    ticket: int | None = None
-    id: str | int | None = None
-    identifier: str | int | None = None
-    expert: str | None = None
-
-
-class _River(msgspec.Struct):
-    ground_truth: str | int | float | bool
-    features: dict[str, Any] | None = None
-    identifier: str | int | None = None
-
-
-class _Rollback(msgspec.Struct):
-    version: int
-    why: str = "asked for"
-
-
-class _Promote(msgspec.Struct):
-    name: str
-    why: str = "asked for"
 
 
 @final
@@ -93,11 +69,10 @@ class Service:
         self.monitor = Monitor(engine)
         self.started = 0.0
         self._starting = asyncio.Lock()
-        self._listeners: set[asyncio.Queue[bytes]] = set()
+        self.listeners = Listeners()
         self._known_events: set[Event] = set()
         self._ticker: asyncio.Task[None] | None = None
         self._sender: asyncio.Task[None] | None = None
-        self._hung_up = False
         self._cost = 0.0  # seconds per row of an answer, about
         self._asked = 0.0
         engine.view_of = state.learning_view
@@ -266,7 +241,7 @@ class Service:
                 raise ValueError(f"the learner, a {type(learner).__name__}, {what}")
             schema = learner.schema
             row = read.X[0] if schema.shape is None else read.X[0].reshape(schema.shape)
-            return {"version": self.engine.learning.position, **_explained(explain(row))}
+            return {"version": self.engine.learning.position, **explained(explain(row))}
 
         return reply(await self.engine.in_learner(why))
 
@@ -274,7 +249,7 @@ class Service:
 
     async def labels(self, request: Request) -> Reply:
         """``POST /v1/labels``: labels of earlier records, by ticket or by the client's own names."""
-        return await self._take_labels(request, *_labels(request.body))
+        return await self._take_labels(request, *read_labels(request.body))
 
     async def _take_labels(self, request: Request, labels: Any, tickets: Any, ids: Any, expert: Any) -> Reply:
         if (tickets is None) == (ids is None):
@@ -286,8 +261,8 @@ class Service:
             raise ValueError(f"a request must have at most {self.reader.max_rows:,} labels, got {len(labels):,}")
         if tickets is not None and any(not 0 <= t < 1 << 62 for t in tickets):
             raise ValueError("tickets must be whole numbers that the service gave")
-        _check_texts("labels", labels)
-        _check_texts("ids", ids or [])
+        check_texts("labels", labels)
+        check_texts("ids", ids or [])
         outcome = await self.engine.labels(
             labels, tickets=tickets, ids=ids, key=idempotency_key(request), expert=expert and expert[:100]
         )  # fmt: skip
@@ -313,13 +288,13 @@ class Service:
         if read.labels is None or any(label is None for label in read.labels):
             where = "" if self.reader.target is None else f", or records a field {self.reader.target!r}"
             raise ValueError(f"body must hold labels{where}, one for each record")
-        _check_texts("labels", read.labels)
+        check_texts("labels", read.labels)
         self.engine.book.labels.read(read.labels, "labels")  # says what is wrong with them
         return self._outcome(await self.engine.learn(read.X, read.labels, key=idempotency_key(request)))
 
     async def wanted(self, request: Request) -> Reply:
         """``GET /v1/wanted``: the open questions."""
-        n = _whole(request, "n", 20, 1, 200)
+        n = whole(request, "n", 20, 1, 200)
         order = request.query.get("order", "oldest")
         params.choice("order", order, ("oldest", "newest", "uncertain"))
         learning = self.engine.learning
@@ -359,13 +334,13 @@ class Service:
 
     async def rollback(self, request: Request) -> Reply:
         """``POST /v1/model/rollback``: back to a version of which there is a snapshot."""
-        given: _Rollback = _json(request.body, _Rollback)
+        given: Rollback = read_json(request.body, Rollback)
         await self.engine.roll_back(given.version, f"{given.why[:200]} ({request.caller.name or 'local'})")
         return await self.model(request)
 
     async def promote(self, request: Request) -> Reply:
         """``POST /v1/model/promote``: let a shadow take the champion's place."""
-        given: _Promote = _json(request.body, _Promote)
+        given: Promote = read_json(request.body, Promote)
         await self.engine.promote(given.name, f"{given.why[:200]} ({request.caller.name or 'local'})")
         return await self.model(request)
 
@@ -378,83 +353,33 @@ class Service:
     async def state(self, request: Request) -> Reply:
         """``GET /v1/state``: what the page shows."""
         ring = request.query.get("ring", "fine")
-        found = await self._state()
+        found = await state.service_view(self)
         if request.query.get("history") != "0":
             found["history"] = state.history_view(self.engine.learning, ring)
         return reply(found)
 
-    async def _state(self) -> dict[str, Any]:
-        engine, seen, now = self.engine, await self.engine.look(), time.time()
-        version = engine.version
-        number = engine.learning.position if engine.each else version.number
-        labels = state.labels_view(engine) | {"last_label": seen["last_label"]}
-        rule = engine.promote_rule
-        schema = engine.book.schema
-        model = seen["model"] | {
-            "features": 0 if schema is None else schema.n_features, "classes": engine.book.labels.values
-        }  # fmt: skip
-        return {
-            "now": now, "started": self.started, "model": model, "version": number, "position": engine.applied,
-            "lag": {"rows": engine.behind, "entries": engine.applied - number,
-                    "seconds": 0.0 if engine.each or (not engine.behind and version.learned == model["learned"])
-                    else now - version.at},
-            **{name: seen[name] for name in ("metrics", "overall", "confusion", "shares", "features", "drifts",
-                                             "events", "members", "shadows", "experts")},
-            "estimated": state.pending_view(engine), "labels": labels,
-            "promotion": None if rule is None else {"labels": rule.labels, "alpha": rule.alpha},
-            "speed": self.monitor.speed(), "memory": {"process": state.resident(), **seen["bytes"],
-                                                      "tickets": engine.book.nbytes},
-            "disk": {"journal": engine.journal.nbytes, "snapshots": engine.snapshots.nbytes,
-                     "ceiling": engine.max_disk, "sync": engine.journal.sync, "trouble": engine.trouble},
-            "snapshots": engine.snapshots.positions(), "alarms": self.monitor.alarms(),
-            "desk": self.desk.summary(),
-        }  # fmt: skip
-
     async def events(self, _request: Request) -> Reply:
         """``GET /v1/events``: server-sent events."""
-        if len(self._listeners) >= _LISTENERS:
-            return error(503, f"there are {_LISTENERS} listeners already", retry_after="10")
-        queue: asyncio.Queue[bytes] = asyncio.Queue(_QUEUE)
-        self._listeners.add(queue)
-
-        async def parts() -> AsyncGenerator[bytes, None]:
-            try:
-                yield _event("hello", {"version": self.engine.version.number})
-                while not self._hung_up:
-                    try:
-                        async with asyncio.timeout(15.0):
-                            yield await queue.get()
-                    except TimeoutError:
-                        yield b": still here\n\n"
-            finally:
-                self._listeners.discard(queue)
-
-        return Reply(200, b"", b"text/event-stream", ((b"x-accel-buffering", b"no"),), parts())
+        parts = self.listeners.listen({"version": self.engine.version.number})
+        if parts is None:
+            return error(503, f"there are {len(self.listeners)} listeners already", retry_after="10")
+        return Reply(200, b"", b"text/event-stream", ((b"x-accel-buffering", b"no"),), parts)
 
     def hang_up(self) -> None:
         """End the connections of those who listen."""
-        self._hung_up = True
-        self.publish("bye", {})
-
-    def publish(self, name: str, thing: Any) -> None:
-        """Tell all who listen; who does not keep up misses the oldest."""
-        data = _event(name, thing)
-        for queue in self._listeners:
-            if queue.full():
-                queue.get_nowait()
-            queue.put_nowait(data)
+        self.listeners.hang_up()
 
     def _say_wanted(self) -> None:
         now = time.monotonic()
-        if self._listeners and now - self._asked > 0.5:
+        if len(self.listeners) and now - self._asked > 0.5:
             self._asked = now
-            self.publish("wanted", {"open": len(self.engine.book.open_tickets())})
+            self.listeners.publish("wanted", {"open": len(self.engine.book.open_tickets())})
 
     def _tell_events(self, events: list[Event]) -> None:
         for event in events[-10:]:
             if event not in self._known_events and event.at >= self.started - 1.0:
                 self._known_events.add(event)
-                self.publish(event.kind, event._asdict())
+                self.listeners.publish(event.kind, event._asdict())
                 self.monitor.happened(event)
         self._known_events &= set(events)
 
@@ -474,13 +399,13 @@ class Service:
 
                 if any(sums.values()) or count % 10 == 0:
                     await self.engine.in_learner(write)
-                for alarm in self.monitor.check(await self.engine.look() if self._listeners else self.engine.seen):
-                    self.publish("alarm", alarm)
-                if self._listeners:
-                    self.publish("state", await self._state())
+                for alarm in self.monitor.check(await self.engine.look() if len(self.listeners) else self.engine.seen):
+                    self.listeners.publish("alarm", alarm)
+                if len(self.listeners):
+                    self.listeners.publish("state", await state.service_view(self))
                     if count % 10 == 0:
                         series = state.history_view(learning, "fine")
-                        self.publish("history", {name: values[-2:] for name, values in series.items()})
+                        self.listeners.publish("history", {name: values[-2:] for name, values in series.items()})
 
     async def healthy(self, _request: Request) -> Reply:
         """``GET /healthz``: the process lives."""
@@ -506,7 +431,7 @@ class Service:
 
     async def river_learn(self, request: Request) -> Reply:
         """``POST /api/learn/``: a record with its label ("ground_truth"), or a label by identifier."""
-        given: _River = _json(request.body, _River)
+        given: River = read_json(request.body, River)
         if given.features is not None:
             body = encode({"record": given.features, "label": given.ground_truth})
             return await self.learn(request._replace(body=body))
@@ -518,80 +443,3 @@ class Service:
         """``GET /api/metrics/``: over all labels."""
         seen = await self.engine.look()
         return reply({name: value for name, value in seen["overall"].items() if name != "labels"})
-
-
-def _json(body: bytes, kind: Any) -> Any:
-    try:
-        return msgspec.json.decode(body, type=kind)
-    except RecursionError:
-        raise ValueError("body must not be nested so deep") from None
-    except msgspec.DecodeError as reason:
-        raise ValueError(f"body must be JSON as the documentation says: {reason}") from None
-
-
-def _labels(body: bytes) -> tuple[list[Any], list[int] | None, list[Any] | None, str | None]:
-    """Labels, tickets, names and expert of a request for one label or for many."""
-    try:
-        many = msgspec.json.decode(body, type=_Labels)
-        return many.labels, many.tickets, many.ids, many.expert
-    except (msgspec.ValidationError, RecursionError):
-        one: _Label = _json(body, _Label)
-    except msgspec.DecodeError as reason:
-        raise ValueError(f"body must be JSON: {reason}") from None
-    name = one.id if one.id is not None else one.identifier
-    tickets, ids = None if one.ticket is None else [one.ticket], None if name is None else [name]
-    return [one.label], tickets, ids, one.expert
-
-
-def _check_texts(what: str, values: list[Any]) -> None:
-    for value in values:
-        if type(value) is str and len(value) > 1_000:
-            raise ValueError(f"{what} must have at most 1,000 characters each, got {len(value):,}")
-        if type(value) is int and not -(1 << 63) <= value < 1 << 63:
-            raise ValueError(f"{what} must be below 2^63 where they are numbers, got {shown(value)}")
-
-
-def idempotency_key(request: Request) -> str | None:
-    """The key of a request that may come again, with whose it is and what it is for; None: it has none."""
-    key = request.headers.get(b"idempotency-key")
-    if key is None:
-        return None
-    if not 0 < len(key) <= 200:
-        raise ValueError(f"the idempotency key must have 1 to 200 characters, got {len(key)}")
-    return f"{request.caller.name}:{request.path}:{key.decode('latin-1')}"
-
-
-def _whole(request: Request, name: str, default: int, least: int, most: int) -> int:
-    text = request.query.get(name)
-    if text is None:
-        return default
-    if not text.isascii() or not text.isdigit() or len(text) > 9 or not least <= int(text) <= most:
-        raise ValueError(f"{name} must be a whole number in [{least}, {most}], got {shown(text)}")
-    return int(text)
-
-
-def _event(name: str, thing: Any) -> bytes:
-    return b"event: %s\ndata: %s\n\n" % (name.encode(), encode(thing))
-
-
-def _explained(why: Any) -> dict[str, Any]:
-    """An explanation as JSON: its fields, and as text."""
-    if isinstance(why, list):
-        return {"reasons": [_plain(each) for each in why]}
-    return {**_plain(why), "text": str(why)}
-
-
-def _plain(value: Any) -> Any:
-    if dataclasses.is_dataclass(value):
-        return {field.name: _plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
-    if isinstance(value, tuple) and hasattr(value, "_fields"):
-        return {name: _plain(getattr(value, name)) for name in value._fields}
-    if isinstance(value, np.generic):
-        return value.item()
-    if isinstance(value, np.ndarray):
-        return value.tolist()
-    if isinstance(value, dict):
-        return {str(k): _plain(v) for k, v in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_plain(v) for v in value]
-    return value if value is None or isinstance(value, (str, int, float, bool)) else str(value)

@@ -60,17 +60,21 @@ the token in a header.
 import math
 import os
 import time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from thalweg.active.strategy import REASONS
 from thalweg.core.schema import Schema
+from thalweg.serve.arranging import recalls
 from thalweg.serve.engine import Engine
 from thalweg.serve.history import COLUMNS, RINGS
-from thalweg.serve.learning import Learning, recalls
+from thalweg.serve.learning import Learning
 from thalweg.serve.records import record_of
+
+if TYPE_CHECKING:
+    from thalweg.serve.service import Service
 
 
 def number(value: float) -> float | None:
@@ -276,3 +280,32 @@ def history_view(learning: Learning, ring: str) -> dict[str, Any]:
         or int(name.rpartition("_")[2]) < (shadows if name.startswith("shadow_") else classes)
     ]
     return learning.history.series(ring, names, time.time())
+
+
+async def service_view(service: "Service") -> dict[str, Any]:
+    """Everything but the history."""
+    engine, seen, now = service.engine, await service.engine.look(), time.time()
+    version = engine.version
+    number = engine.learning.position if engine.each else version.number
+    labels = labels_view(engine) | {"last_label": seen["last_label"]}
+    rule = engine.promote_rule
+    schema = engine.book.schema
+    model = seen["model"] | {
+        "features": 0 if schema is None else schema.n_features, "classes": engine.book.labels.values
+    }  # fmt: skip
+    return {
+        "now": now, "started": service.started, "model": model, "version": number, "position": engine.applied,
+        "lag": {"rows": engine.behind, "entries": engine.applied - number,
+                "seconds": 0.0 if engine.each or (not engine.behind and version.learned == model["learned"])
+                else now - version.at},
+        **{name: seen[name] for name in ("metrics", "overall", "confusion", "shares", "features", "drifts",
+                                         "events", "members", "shadows", "experts")},
+        "estimated": pending_view(engine), "labels": labels,
+        "promotion": None if rule is None else {"labels": rule.labels, "alpha": rule.alpha},
+        "speed": service.monitor.speed(), "memory": {"process": resident(), **seen["bytes"],
+                                                  "tickets": engine.book.nbytes},
+        "disk": {"journal": engine.journal.nbytes, "snapshots": engine.snapshots.nbytes,
+                 "ceiling": engine.max_disk, "sync": engine.journal.sync, "trouble": engine.trouble},
+        "snapshots": engine.snapshots.positions(), "alarms": service.monitor.alarms(),
+        "desk": service.desk.summary(),
+    }  # fmt: skip

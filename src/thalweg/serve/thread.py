@@ -10,7 +10,7 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Any, final
 
-from thalweg.serve.book import Answers, Growth, Job
+from thalweg.serve.jobs import Answers, Growth, Job
 from thalweg.serve.learning import Learning, Version
 from thalweg.serve.writer import UnavailableError
 

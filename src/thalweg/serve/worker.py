@@ -20,10 +20,11 @@ from thalweg.core.answering import Answering
 from thalweg.core.schema import Schema
 from thalweg.serve.arrow import to_arrow
 from thalweg.serve.asgi import Kernel, Receive, Reply, Request, Send, error, while_there
-from thalweg.serve.book import Given
 from thalweg.serve.entries import Records
+from thalweg.serve.jobs import Given
 from thalweg.serve.predictor import Predictor
 from thalweg.serve.records import ARROW, Reader, to_json
+from thalweg.serve.requests import idempotency_key
 from thalweg.serve.security import Gate, read_tokens
 from thalweg.serve.wire import Wire
 from thalweg.serve.writer import UnavailableError
@@ -128,7 +129,7 @@ class Worker:
         asked = np.ascontiguousarray(X[:, :features]) if 0 < features < X.shape[1] else X
         proba, version = held.model.predict_proba(asked), held.note.version
         given = await self._record(Records(
-            time.time(), len(X), X.tobytes(), proba.tobytes(), classes, version, read.ids, _key(request)
+            time.time(), len(X), X.tobytes(), proba.tobytes(), classes, version, read.ids, idempotency_key(request)
         ))  # fmt: skip
         if request.kind == ARROW and b"json" not in request.headers.get(b"accept", b""):
             return Reply(200, to_arrow(given), ARROW.encode(), ((b"x-version", b"%d" % given.version),))
@@ -207,12 +208,6 @@ class Worker:
             if not done and self._wire is not None:
                 self._wire.send([number, "cancel"])
             del self._waiting[number]
-
-
-def _key(request: Request) -> str | None:
-    from thalweg.serve.service import idempotency_key
-
-    return idempotency_key(request)
 
 
 def main() -> None:

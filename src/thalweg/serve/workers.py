@@ -16,8 +16,8 @@ from typing import Any, final
 import msgspec
 
 from thalweg.keeping import snapshot
-from thalweg.serve.book import Given
 from thalweg.serve.entries import Records
+from thalweg.serve.jobs import Given
 from thalweg.serve.learning import Version
 from thalweg.serve.server import bind, log_to
 from thalweg.serve.service import Service
