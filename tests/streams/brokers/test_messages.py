@@ -130,7 +130,7 @@ def test_partitions_are_merged_by_time_then_partition() -> None:
     random = np.random.default_rng(3)
     parts = [[Message(int(t), p, k, 0, None, (p, k)) for k, t in enumerate(np.sort(random.integers(0, 99, 40)))]
              for p in range(3)]  # fmt: skip
-    expected = sorted((m for part in parts for m in part), key=lambda m: m[:4])
+    expected = sorted((m for part in parts for m in part), key=lambda m: (m.time, m.partition, m.a, m.b))
     for seed in range(20):
         order = np.random.default_rng(seed).permutation(np.repeat(range(3), 40))
         heads = [iter(part) for part in parts]

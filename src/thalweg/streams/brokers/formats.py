@@ -501,7 +501,7 @@ class TableDecoder(ArrowDecoder):
 
     def look(self, messages: list[Message]) -> None:
         """Take the columns from the table."""
-        super().look([m._replace(value=m.value[0]) for m in messages[:1]])
+        super().look([msgspec.structs.replace(m, value=m.value[0]) for m in messages[:1]])
 
     def _table(self, value: Any) -> Any:
         return value

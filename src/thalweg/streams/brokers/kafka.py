@@ -151,8 +151,8 @@ class KafkaReader(Reader):
                 break
         if out:
             cluster.back()
-            self._caught -= {m.partition for m in out}
-            for m in out:
+            for m in out if len(self.partitions) > 1 else out[-1:]:
+                self._caught.discard(m.partition)
                 self._next[m.partition] = m.a + 1
         return out
 

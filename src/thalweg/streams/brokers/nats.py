@@ -27,7 +27,8 @@ class Client:
         self.options = address.take(("stream",))
         self.down = False
         self._loop = asyncio.new_event_loop()
-        threading.Thread(target=self._loop.run_forever, daemon=True).start()
+        self._thread = threading.Thread(target=_live, args=(self._loop,), daemon=True)
+        self._thread.start()
         login = {"user": address.user, "password": address.password} if address.user else {}
         try:
             self.nc = self.run(nats.connect(
@@ -36,7 +37,7 @@ class Client:
                 error_cb=self._wrong, **login,
             ), first=True)  # fmt: skip
         except Exception as error:
-            self._loop.call_soon_threadsafe(self._loop.stop)
+            self._end()
             raise ConnectionError(f"{self.where} cannot be reached: {error or type(error).__name__}") from None
         self.js = self.nc.jetstream(timeout=_WAIT)
 
@@ -112,7 +113,12 @@ class Client:
         """Let the connection go."""
         with suppress(Exception):
             self.run(self.nc.close())
-        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._end()
+
+    def _end(self) -> None:
+        if self._thread.is_alive():
+            self._loop.call_soon_threadsafe(self._loop.stop)
+            self._thread.join(5.0)
 
 
 @final
@@ -278,6 +284,12 @@ class NATSSink(Sink):
         """Write what waits, and let the connection go."""
         super().close()
         self._client.close()
+
+
+def _live(loop: asyncio.AbstractEventLoop) -> None:
+    """Run a loop until it is stopped, and close it."""
+    loop.run_forever()
+    loop.close()
 
 
 def _refused(error: Any) -> bool:

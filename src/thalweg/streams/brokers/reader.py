@@ -4,7 +4,9 @@ import logging
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
+
+import msgspec
 
 LOG = logging.getLogger("thalweg.brokers")
 """Where sentences about a lost connection and the like go: to standard error, unless the program says otherwise."""
@@ -14,7 +16,7 @@ BEFORE: Place = (-1, -1)
 """Before every message."""
 
 
-class Message(NamedTuple):
+class Message(msgspec.Struct, gc=False):
     """One message, in the order in which messages of several partitions are learned: time, partition, place."""
 
     time: int
@@ -118,12 +120,16 @@ class Merged:
             self.reader.hold(crowded)
             self._held = crowded
         found = self.reader.fetch(most, wait)
+        if found and len(self.heads) == 1:
+            (only, waiting), last = next(iter(self.heads.items())), (found[-1].a, found[-1].b)
+            if self.ends is None or last <= self.ends[only]:
+                waiting.extend(found)
+                if self.ends is not None and last == self.ends[only]:
+                    self.over.add(only)
+                return
         if self.ends is None:
-            if len(self.heads) == 1:
-                next(iter(self.heads.values())).extend(found)
-            else:
-                for message in found:
-                    self.heads[message.partition].append(message)
+            for message in found:
+                self.heads[message.partition].append(message)
             return
         for message in found:
             end, place = self.ends[message.partition], (message.a, message.b)
@@ -153,7 +159,7 @@ class Merged:
                 continue
             if any(not h and p not in self.over and not self.reader.caught_up(p) for p, h in heads.items()):
                 break
-            shown = [h[0][:4] for h in heads.values() if h]
+            shown = [(h[0].time, h[0].partition, h[0].a, h[0].b) for h in heads.values() if h]
             if not shown:
                 break
             out.append(heads[min(shown)[1]].popleft())

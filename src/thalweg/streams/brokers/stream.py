@@ -291,7 +291,8 @@ class MessageStream(NamedColumns, _Addressed):
         self._origins.append((piece, start, stop))
         if starts is None:
             self._position.passed += stop - start
-            for m in messages[start:stop]:
+            one = len(self._reader.partitions) == 1
+            for m in messages[stop - 1 : stop] if one else messages[start:stop]:
                 at[m.partition] = (m.a, m.b)
         else:
             self._position.inside = (-1, 0)
