@@ -33,6 +33,7 @@ GUIDES = {
     "Guarantees": "guarantees.md",
     "Serving a model": "serving.md",
     "A service": "service.md",
+    "Live streams": "live.md",
     "Operating a service": "operating.md",
     "What a service guarantees": "service-guarantees.md",
     "Comparing learners": "compare.md",
