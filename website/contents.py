@@ -35,6 +35,7 @@ GUIDES = {
     "Serving a model": "serving.md",
     "A service": "service.md",
     "The desk": "desk.md",
+    "Live streams": "live.md",
     "Operating a service": "operating.md",
     "What a service guarantees": "service-guarantees.md",
     "Comparing learners": "compare.md",
