@@ -239,7 +239,8 @@ class CKDTForest(BinnedTreeParams, RankRule, TensorParams, Classifier):
     def _draws(self, n: int) -> Floats:
         """Draw the weight of the next n learned tensors for each member."""
         first = int(self._marks[MARK_LEARNED])
-        rngs = (np.random.Generator(np.random.Philox(key=[self.seed, first + i])) for i in range(n))
+        keys = (np.array([self.seed % 2**64, first + i], dtype=np.uint64) for i in range(n))
+        rngs = (np.random.Generator(np.random.Philox(key=key)) for key in keys)
         return np.array([rng.poisson(self.rate, self.size) for rng in rngs], dtype=np.float64).reshape(n, self.size)
 
     # -- drift --------------------------------------------------------------------------------------------------------
