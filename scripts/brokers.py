@@ -70,6 +70,7 @@ class Server:
                 if self.ready():
                     return
             time.sleep(0.05)
+        self.stop()
         raise MissingError(f"{self.name} did not answer within {seconds} seconds")
 
     def ready(self):
