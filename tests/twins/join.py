@@ -1,4 +1,4 @@
-"""Records and labels that meet by key, with a dict and lists: what ``evaluate/join_jit.py`` does, written down plainly."""
+"""Records and labels that meet by key, with a dict and lists: what ``evaluate/join_jit.py`` does, plainly."""
 
 import math
 from typing import Any
