@@ -25,7 +25,6 @@ TUTORIALS = {
 GUIDES = {
     "Your own data": "own-data.md",
     "Rare classes": "rare-classes.md",
-    "Live streams": "brokers.md",
     "Preprocessing": "preprocessing.md",
     "Labels on a budget": "budget.md",
     "Delayed labels": "delay.md",
@@ -35,7 +34,8 @@ GUIDES = {
     "Serving a model": "serving.md",
     "A service": "service.md",
     "The desk": "desk.md",
-    "Live streams": "live.md",
+    "Live streams: a tutorial": "live.md",
+    "Brokers and queries": "brokers.md",
     "Operating a service": "operating.md",
     "What a service guarantees": "service-guarantees.md",
     "Comparing learners": "compare.md",
