@@ -77,6 +77,20 @@ def serve(
             help="Feed it a drifting stream by its own interface, so many records a second, for a look at it."
         ),
     ] = None,
+    source: Annotated[
+        str | None,
+        typer.Option(
+            "--from", help="A topic of records to answer: kafka://, redis:// or nats://, see the page Brokers."
+        ),
+    ] = None,
+    labels: Annotated[str | None, typer.Option(help='A topic of labels, {"id": …, "label": …}.')] = None,
+    to: Annotated[str | None, typer.Option(help="Where the answers to --from go: a topic or a file.")] = None,
+    key: Annotated[
+        str | None, typer.Option(help="The field that names a record of --from; by default the broker's own key.")
+    ] = None,
+    on_gap: Annotated[
+        str, typer.Option(help="stop or continue where a broker has dropped messages that were not read yet.")
+    ] = "stop",
     config: Annotated[
         Path | None, typer.Option(help="A TOML file with any of these options, by name; the command line wins.")
     ] = None,
@@ -97,7 +111,7 @@ def _from_file(config: Path, given: dict[str, Any], context: Any) -> dict[str, A
         found = tomllib.loads(config.read_text("utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ValueError(f"--config must be a TOML file, {config} is not: {error}") from None
-    named = {key.replace("-", "_"): value for key, value in found.items()}
+    named = {{"from": "source"}.get(key, key.replace("-", "_")): value for key, value in found.items()}
     unknown = [key for key in named if key not in given]
     if unknown:
         raise ValueError(f"--config must hold options of thalweg serve, got {params.shown(unknown[0])} in {config}")
@@ -132,6 +146,9 @@ def _serve(
     number, seconds = read_every(every)
     secret = None if webhook_secret_file is None else webhook_secret_file.read_text("utf-8").strip()
     known = None if schema is None else Schema.from_json(schema.read_bytes())
+    params.choice("--on-gap", more["on_gap"], ("stop", "continue"))
+    if workers > 1 and (more["source"] is not None or more["labels"] is not None):
+        raise ValueError("--from and --labels are read by one process, they must not be given with --workers")
     if feed is not None and (more["token_file"] is not None or certificate is not None):
         raise ValueError("--feed is for a look at a service, it must not be given with --token-file or --certificate")
     service = app(

@@ -14,6 +14,7 @@ from thalweg.serve.contest import Contest
 from thalweg.serve.engine import Engine
 from thalweg.serve.security import Gate, read_tokens
 from thalweg.serve.service import Service
+from thalweg.serve.topics import Topics
 
 
 def app(
@@ -44,6 +45,11 @@ def app(
     hold: float = 60.0,
     second: float = 0.1,
     seed: int | None = None,
+    source: str | None = None,
+    labels: str | None = None,
+    to: str | None = None,
+    key: str | None = None,
+    on_gap: Literal["stop", "continue"] = "stop",
     **more: Any,
 ) -> Service:
     """Make a service: an ASGI application that any ASGI server runs, and that can be mounted in another one.
@@ -82,6 +88,12 @@ def app(
         undone, and the share of the questions that a second expert answers, too.
     seed : int | None
         For learners that draw random numbers.
+    source, labels, to : str | None
+        Topics: of records, of their labels, and for answers, such as ``redis://localhost/clicks``. The extras of the
+        brokers are needed.
+    key, on_gap : str | None, Literal["stop", "continue"]
+        The field that names a record of a topic, None: the broker's own key; what to do where the broker has dropped
+        messages that were not read yet.
     **more : object
         As ``thalweg.serve.engine.Engine`` has them: window, max_open, max_age, max_seconds, max_disk, keep, …
 
@@ -113,4 +125,10 @@ def app(
     service.monitor.rules = Alarms(min_accuracy=min_accuracy, no_labels=no_labels)
     if webhook is not None:
         service.monitor.webhook = Webhook(webhook, webhook_secret)
+    if source is not None or labels is not None or to is not None:
+        try:
+            service.topics = Topics(service, records=source, labels=labels, to=to, key=key, on_gap=on_gap)
+        except BaseException:
+            engine.close()
+            raise
     return service

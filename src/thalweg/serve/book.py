@@ -18,7 +18,7 @@ from thalweg.core.labels import Labels
 from thalweg.core.protocols import State
 from thalweg.core.schema import Schema
 from thalweg.core.tables import prefixed, under
-from thalweg.serve.entries import Any_, Expired, Grown, Learned, Records, Told, matrix
+from thalweg.serve.entries import Any_, Expired, Grown, Learned, Passed, Position, Records, Told, matrix
 from thalweg.serve.jobs import Answers, Given, Growth, Job, Labelled, Lesson, Outcome
 
 Floats = NDArray[np.float64]
@@ -59,6 +59,8 @@ class Book:
         self._proba = np.zeros((0, 0))
         self._ticket_of: dict[Any, int] = {}
         self._id_of: dict[int, Any] = {}
+        self.positions: dict[str, Position] = {}
+        """Where topics are read on, by what they are for."""
         self._early: dict[Any, tuple[Any, str | None]] = {}
         self._keys: dict[str, bytes] = {}
         self._key_bytes = 0
@@ -67,6 +69,10 @@ class Book:
 
     def apply(self, entry: Any_) -> tuple[list[Job], Any]:
         """Take the next entry of the journal; give the jobs that follow from it, and the reply."""
+        source = getattr(entry, "source", None)
+        if source is not None:
+            position = msgspec.json.decode(source, type=Position)
+            self.positions[position.name] = position
         key = getattr(entry, "key", None)
         if key is not None:
             kept = self.remembered(key)
@@ -88,6 +94,8 @@ class Book:
             self._take_schema(Schema.from_json(entry.schema))
             assert self.schema is not None
             jobs = [Growth(self.schema)]
+        elif isinstance(entry, Passed):
+            jobs = []
         elif isinstance(entry, Expired):
             if self._tickets is not None:
                 self._tickets.let_go_of(entry.before)
@@ -349,6 +357,7 @@ class Book:
             "keys": list(self._keys.items()),
             "early_dropped": self.early_dropped,
             "refused": self.refused,
+            "positions": list(self.positions.values()),
         }
         arrays: State = {"labels": self.labels.to_bytes(), "about": _bytes(msgspec.msgpack.encode(about))}
         if self.policy is not None:
@@ -373,6 +382,8 @@ class Book:
         self._early = {_plain(name): (label, expert) for name, label, expert in about["early"]}
         self._keys = dict(about["keys"])
         self._key_bytes = sum(map(len, self._keys.values()))
+        positions = msgspec.convert(about.get("positions", []), list[Position])  # earlier versions had none
+        self.positions = {position.name: position for position in positions}
         strategy = under("strategy", dict(state))
         if (self.policy is None) != (not strategy):
             raise ValueError("budget and strategy must be as in the folder, which was made with others")

@@ -13,6 +13,8 @@ from thalweg.serve.writer import UnavailableError
 if TYPE_CHECKING:
     from thalweg.serve.engine import Engine
 
+_PATIENCE = 30.0  # seconds
+
 
 @final
 class Duties:
@@ -99,21 +101,30 @@ class Duties:
     async def snapshot(self) -> int:
         """Write a snapshot of everything; give its position."""
         self._snapshot_time = time.monotonic()
-        self._snapshot_at, self._snapshot_worked, book = (
-            self._engine.applied,
-            self._engine.thread.worked,
-            self._engine.book.state(),
-        )
-        loop = asyncio.get_running_loop()
-        arrays, header = await self._engine.in_learner(lambda: self._engine.everything(book))
+        try:
+            await asyncio.wait_for(self._engine.answering.acquire(), _PATIENCE)
+        except TimeoutError:
+            raise UnavailableError("answers to a topic wait for their broker, and so does the snapshot") from None
+        try:
+            arrays, header = await self._copy()
+        finally:
+            self._engine.answering.release()
 
         def write() -> None:
             self._engine.journal.bring_to_disk()
             self._engine.snapshots.write(header["learning"]["position"], arrays, header)
             self._forget()
 
-        await loop.run_in_executor(self._engine.aside, write)
+        await asyncio.get_running_loop().run_in_executor(self._engine.aside, write)
         return int(header["learning"]["position"])
+
+    async def _copy(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Copy everything at one position; answers to topics are out up to there."""
+        engine = self._engine
+        outlet = engine.outlet if engine.outlet_state is None else await asyncio.to_thread(engine.outlet_state)
+        self._snapshot_at, self._snapshot_worked, book = engine.applied, engine.thread.worked, engine.book.state()
+        copied: tuple[dict[str, Any], dict[str, Any]] = await engine.in_learner(lambda: engine.everything(book, outlet))
+        return copied
 
     def propose(self, loop: asyncio.AbstractEventLoop) -> None:
         """Ask for a promotion where the rule says so. It takes effect when its entry comes in the journal."""

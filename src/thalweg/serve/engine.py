@@ -172,6 +172,10 @@ class Engine:
         self._tasks: set[asyncio.Task[Any]] = set()
         self.duties = Duties(self)
         self.aside = ThreadPoolExecutor(1, "thalweg-files")
+        self.answering = asyncio.Lock()
+        """Held from the writing down of a topic's records until their answers are out."""
+        self.outlet_state: Callable[[], dict[str, Any]] | None = None
+        """Brings answers to their broker, and says how far they are; called in a thread, while ``answering`` is held."""
 
     # -- recovery -----------------------------------------------------------------------------------------------------
 
@@ -187,11 +191,19 @@ class Engine:
         elif self.journal.first > 1:
             raise ValueError(f"{self.snapshots.folder} must have a snapshot for its journal, which begins late")
         elif self.journal.position == 0:
-            self.snapshots.write(0, *self.everything(self.book.state()))
+            self.snapshots.write(0, *self.everything(self.book.state(), {}))
+        self.outlet = {} if found is None else under("outlet", found[0])
+        """How far the answers to topics were when the snapshot was written."""
+        self.unsent: list[tuple[entries.Records, Given]] = []
+        """Records of topics that were answered after that."""
         self.replayed = 0
         work: Work = []
         for position, payload in self.journal.read(after=self.learning.position):
-            work.append((position, self.book.apply(entries.decode(payload))[0]))
+            entry = entries.decode(payload)
+            jobs, reply = self.book.apply(entry)
+            work.append((position, jobs))
+            if isinstance(entry, entries.Records) and entry.source is not None and isinstance(reply, Given):
+                self.unsent.append((entry, reply))
             self.replayed += 1
             if len(work) == _REPLAYED:
                 self.learning.carry_out(work)
@@ -201,10 +213,10 @@ class Engine:
         """The last position that the book knows."""
         self.recovery_seconds = time.perf_counter() - began
 
-    def everything(self, book: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-        """What a snapshot holds, with this state of the book: arrays, and a header."""
+    def everything(self, book: dict[str, Any], outlet: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+        """What a snapshot holds, with this state of the book and of the answers to topics: arrays, and a header."""
         arrays, about = self.learning.state()
-        return arrays | prefixed("book", book), {"learning": about}
+        return arrays | prefixed("book", book) | prefixed("outlet", outlet), {"learning": about}
 
     # -- life ---------------------------------------------------------------------------------------------------------
 
@@ -308,14 +320,16 @@ class Engine:
         version = self.version
         return version.model.predict_proba(_fitted(X, version.features)), version
 
-    async def records(self, X: Floats, ids: list[Any] | None = None, key: str | None = None) -> Given:
-        """Answer rows, and record them. Where nothing can be written down they are answered all the same."""
+    async def records(
+        self, X: Floats, ids: list[Any] | None = None, key: str | None = None, source: bytes | None = None
+    ) -> Given:
+        """Answer rows, and record them. Where nothing can be written down, those of a topic (source) wait."""
         if self.each:
             async with self._turn:
                 proba, version = await self.in_learner(lambda: self._say(X))
-                return await self.record(X, proba, version, ids, key)
+                return await self.record(X, proba, version, ids, key, source)
         proba, version = self.answer(X)
-        return await self.record(X, proba, version, ids, key)
+        return await self.record(X, proba, version, ids, key, source)
 
     def _say(self, X: Floats) -> tuple[Floats, Version]:
         learning = self.learning
@@ -323,12 +337,14 @@ class Engine:
         return proba, Version(learning.position, learning.learned, 0.0, learning.learner,
                               learning.learner.classes_.tolist(), X.shape[1])  # fmt: skip
 
-    async def record(self, X: Floats, proba: Floats, version: Version, ids: Any, key: str | None) -> Given:
+    async def record(
+        self, X: Floats, proba: Floats, version: Version, ids: Any, key: str | None, source: bytes | None = None
+    ) -> Given:
         """Record rows that a version has answered."""
         said = proba.tobytes()
         try:
             entry = entries.Records(
-                time.time(), len(X), X.tobytes(), said, version.classes, version.number, ids, key
+                time.time(), len(X), X.tobytes(), said, version.classes, version.number, ids, key, source
             )  # fmt: skip
             reply: Given | Outcome = await self.submit(entry)
             if isinstance(reply, Outcome):
@@ -337,15 +353,17 @@ class Engine:
                 )
             return reply
         except UnavailableError:
+            if source is not None:
+                raise
             return Given(-1, len(X), bytes(len(X)), said, version.classes, version.number)
 
     async def labels(
         self, labels: list[Any], *, tickets: list[int] | None = None, ids: list[Any] | None = None,
-        key: str | None = None, expert: str | None = None,
+        key: str | None = None, expert: str | None = None, source: bytes | None = None,
     ) -> Outcome:  # fmt: skip
         """Take labels of earlier records."""
         await self._room()
-        entry = entries.Told(time.time(), labels, tickets, ids, key, expert)
+        entry = entries.Told(time.time(), labels, tickets, ids, key, expert, source)
         if self.each:
             async with self._turn:
                 return await self._outcome(entry)
@@ -355,16 +373,20 @@ class Engine:
         reply: Outcome = await self.submit(entry)
         return reply
 
-    async def learn(self, X: Floats, labels: list[Any], *, key: str | None = None) -> Outcome:
+    async def learn(
+        self, X: Floats, labels: list[Any], *, key: str | None = None, source: bytes | None = None
+    ) -> Outcome:
         """Take records with their labels."""
         await self._room()
         if self.book.policy is None:
             async with self._turn if self.each else contextlib.nullcontext():
-                return await self._outcome(entries.Learned(time.time(), len(X), X.tobytes(), labels, key=key))
+                return await self._outcome(
+                    entries.Learned(time.time(), len(X), X.tobytes(), labels, key=key, source=source)
+                )
         if not self.each:
             proba, version = self.answer(X)
             entry = entries.Learned(
-                time.time(), len(X), X.tobytes(), labels, proba.tobytes(), version.classes, key
+                time.time(), len(X), X.tobytes(), labels, proba.tobytes(), version.classes, key, source
             )  # fmt: skip
             return await self._outcome(entry)
         async with self._turn:  # each row is decided on by the learner that knows all rows before

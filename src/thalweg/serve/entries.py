@@ -21,6 +21,21 @@ class Entry(msgspec.Struct, array_like=True, frozen=True):
 
 
 @final
+class Position(msgspec.Struct, frozen=True):
+    """Where a topic is read on. It stands in the entry of what was read, so that the two can never disagree."""
+
+    name: str
+    """What the topic is for: "records" or "labels"."""
+    address: str
+    at: dict[int, tuple[int, int]]
+    """The last message of each partition that was read."""
+    passed: int = 0
+    """How many messages there were up to here, as the reader counts."""
+    bad: int = 0
+    """Messages that were left out."""
+
+
+@final
 class Records(Entry, tag="records", array_like=True, frozen=True):
     """Records that were answered; each gets the next ticket."""
 
@@ -34,6 +49,8 @@ class Records(Entry, tag="records", array_like=True, frozen=True):
     """The client's own names of the records."""
     key: str | None = None
     """The client's name of the request: a second one with it is answered from this entry."""
+    source: bytes | None = None
+    """Where the records of a topic end, and so where to read on: a ``Position`` as JSON."""
 
 
 @final
@@ -46,6 +63,7 @@ class Told(Entry, tag="labels", array_like=True, frozen=True):
     key: str | None = None
     expert: str | None = None
     """Who said so."""
+    source: bytes | None = None
 
 
 @final
@@ -59,6 +77,14 @@ class Learned(Entry, tag="learn", array_like=True, frozen=True):
     """What decides, where a strategy does."""
     classes: list[Any] = []
     key: str | None = None
+    source: bytes | None = None
+
+
+@final
+class Passed(Entry, tag="passed", array_like=True, frozen=True):
+    """Messages of a topic that held nothing to be learned or answered."""
+
+    source: bytes
 
 
 @final
@@ -98,7 +124,7 @@ class Began(Entry, tag="start", array_like=True, frozen=True):
     about: dict[str, Any]
 
 
-Any_ = Records | Told | Learned | Grown | Expired | Promoted | RolledBack | Began
+Any_ = Records | Told | Learned | Passed | Grown | Expired | Promoted | RolledBack | Began
 encode = msgspec.msgpack.Encoder().encode
 _decoder = msgspec.msgpack.Decoder(Any_)
 

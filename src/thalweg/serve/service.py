@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import time
 from collections.abc import AsyncIterator
-from typing import Any, final
+from typing import TYPE_CHECKING, Any, final
 
 import msgspec
 import numpy as np
@@ -17,7 +17,7 @@ from thalweg.serve.arrow import to_arrow
 from thalweg.serve.asgi import Kernel, Receive, Reply, Request, Send, error, reply
 from thalweg.serve.desk import Desk
 from thalweg.serve.engine import Engine
-from thalweg.serve.jobs import Outcome
+from thalweg.serve.jobs import Given, Outcome
 from thalweg.serve.learning import Event, Version
 from thalweg.serve.listeners import Listeners
 from thalweg.serve.monitoring import Monitor, prometheus
@@ -36,7 +36,11 @@ from thalweg.serve.requests import (
     whole,
 )  # fmt: skip
 from thalweg.serve.security import Gate
+from thalweg.serve.topics import Topics
 from thalweg.serve.writer import UnavailableError
+
+if TYPE_CHECKING:
+    from thalweg.serve.topics import Topics
 
 Floats = NDArray[np.float64]
 _AHEAD = 0.002
@@ -67,6 +71,7 @@ class Service:
             max_features=max_features, max_bytes=max_body,
         )  # fmt: skip
         self.monitor = Monitor(engine)
+        self.topics: Topics | None = None
         self.started = 0.0
         self._starting = asyncio.Lock()
         self.listeners = Listeners()
@@ -139,6 +144,8 @@ class Service:
                 self._desk_runs = asyncio.create_task(self.desk.run())
                 if self.monitor.webhook is not None:
                     self._sender = asyncio.create_task(self.monitor.webhook.run())
+                if self.topics is not None:
+                    await self.topics.start()
                 self.started = time.time()
 
     async def stop(self) -> None:
@@ -150,7 +157,11 @@ class Service:
             self.started = 0.0
             with contextlib.suppress(UnavailableError):  # then it stays in the desk's file
                 await self.desk.tell_due(everything=True)
+            if self.topics is not None:
+                await self.topics.stop()
             await self.engine.stop()
+            if self.topics is not None:
+                await self.topics.close()
 
     @contextlib.asynccontextmanager
     async def lifespan(self, _app: Any = None) -> AsyncIterator[None]:
@@ -164,18 +175,27 @@ class Service:
     # -- records ------------------------------------------------------------------------------------------------------
 
     async def _read(self, request: Request) -> Read:
-        """Read the records of a request; where they add to the schema, write that down first."""
+        return await self.read(request.body, request.kind, request.query.get("id"))
+
+    async def read(self, body: bytes, kind: str, id_column: str | None = None) -> Read:
+        """Read records; where they add to the schema, write that down first."""
         schema = self.engine.book.schema
         try:
-            read = self.reader.read(request.body, request.kind, schema, request.query.get("id"))
+            read = self.reader.read(body, kind, schema, id_column)
         except (ValueError, TypeError):
             self.monitor.refused += 1
             raise
         while read.schema is not schema and read.schema != schema and len(read.X):
             await self.engine.grow(read.schema)
             schema = self.engine.book.schema
-            read = self.reader.read(request.body, request.kind, schema, request.query.get("id"))
+            read = self.reader.read(body, kind, schema, id_column)
         return read
+
+    def answered(self, given: Given) -> None:
+        """Count answers, and tell of labels that are wanted."""
+        self.monitor.answered(given.rows)
+        if any(given.why):
+            self._say_wanted()
 
     async def predict(self, request: Request) -> Reply:
         """``POST /v1/predict``: answers, and tickets."""
@@ -190,17 +210,14 @@ class Service:
                     )
                 return Reply(200, to_json(kept, kept.rows == 1 and b'"records"' not in request.body))
         read = await self._read(request)
-        n = len(read.X)
-        if not n:
+        if not len(read.X):
             raise ValueError("records must not be empty")
         if engine.each:
             given = await engine.records(read.X, read.ids, key)
         else:
             proba, version = await self._answer(read.X)
             given = await engine.record(read.X, proba, version, read.ids, key)
-        self.monitor.answered(n)
-        if any(given.why):
-            self._say_wanted()
+        self.answered(given)
         if request.kind == ARROW and b"json" not in request.headers.get(b"accept", b""):
             answer = Reply(200, to_arrow(given), ARROW.encode(), ((b"x-version", b"%d" % given.version),))
         else:
