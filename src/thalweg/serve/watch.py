@@ -57,7 +57,7 @@ class Watch:
 
     def _width(self) -> int:
         """Give the features of the widest records so far."""
-        return max(len(self._moments), *(part.shape[1] for part in self._waiting))
+        return int(max(len(self._moments), *(part.shape[1] for part in self._waiting)))
 
     def _blocks(self, blocks: Floats) -> None:
         """Take blocks in order. What is added up is added up for all of them at once."""
