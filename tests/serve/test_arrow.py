@@ -123,3 +123,43 @@ def test_answers_in_arrow():
     nothing = Given(-1, 2, bytes(2), b"", [], 0)
     table = pa.ipc.open_stream(to_arrow(nothing)).read_all()
     assert table["label"].to_pylist() == table["ticket"].to_pylist() == [None, None]
+
+
+def test_columns_whose_values_have_no_bound_are_refused():
+    lists = pa.array([[None] * 300] * 4, type=pa.list_(pa.null(), 300))
+    runs = pa.RunEndEncodedArray.from_arrays(pa.array([4], pa.int32()), pa.array(["x" * 3_000]))
+    coded = pa.DictionaryArray.from_arrays(pa.array([0, 0, 0, 0], pa.int8()), pa.array([[1.0, 2.0]]))
+    for column in (lists, runs, coded, pa.array([{"b": 1.0}] * 4)):
+        with pytest.raises(ValueError, match="column 'a' must hold numbers or text"):
+            read_arrow(body_of(pa.table({"a": column})), rows=10, nbytes=MOST)
+
+
+def test_views_that_share_their_bytes_count_each():
+    _, views, text = pa.array(["x" * 3_000], type=pa.string_view()).buffers()
+    shared = pa.py_buffer(views.to_pybytes()[:16] * 500)
+    words = pa.Array.from_buffers(pa.string_view(), 500, [None, shared, text])
+    body = body_of(pa.table({"a": words}))
+    assert len(body) < 20_000
+    with pytest.raises(TooLargeError, match="its text has 1,500,000"):
+        read_arrow(body, rows=500, nbytes=MOST)
+
+
+def test_dictionaries_in_parts_and_too_many_messages_are_refused():
+    def part(k):
+        words = pa.array([f"w{i}" for i in range(k)])
+        return pa.record_batch({"a": pa.DictionaryArray.from_arrays(pa.array([k - 1], pa.int32()), words)})
+
+    sink = pa.BufferOutputStream()
+    options = pa.ipc.IpcWriteOptions(emit_dictionary_deltas=True)
+    with pa.ipc.new_stream(sink, part(1).schema, options=options) as stream:
+        stream.write(part(1))
+        stream.write(part(2))
+    with pytest.raises(ValueError, match="must come whole"):
+        read_arrow(sink.getvalue().to_pybytes(), rows=10, nbytes=MOST)
+    sink = pa.BufferOutputStream()
+    empty = pa.record_batch({"a": pa.array([], pa.float64())})
+    with pa.ipc.new_stream(sink, empty.schema) as stream:
+        for _ in range(1_100):
+            stream.write(empty)
+    with pytest.raises(TooLargeError, match="at most 1,000 messages"):
+        read_arrow(sink.getvalue().to_pybytes(), rows=10, nbytes=MOST)

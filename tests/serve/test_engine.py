@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import itertools
 import resource
+import shutil
 import threading
 
 import numpy as np
@@ -15,6 +16,8 @@ from thalweg.serve.contest import Contest
 from thalweg.serve.engine import Engine, UnavailableError
 
 ROWS, DELAY = 400, 7
+NARROW = Schema.numeric(1)
+WIDE = Schema.numeric(2)
 
 
 def bits(obj):
@@ -346,3 +349,26 @@ def test_records_before_a_schema_are_refused_with_a_sentence(tmp_path):
         again.close()
 
     asyncio.run(through())
+
+
+def test_a_field_that_joins_between_answers_does_not_hinder_a_start(tmp_path):
+    async def story(folder):
+        engine = Engine(make_learner("no-change"), folder, sync="never", schema=NARROW)
+        await engine.start()
+        for _ in range(300):
+            await engine.records(np.zeros((1, 1)))
+        await engine.grow(WIDE)
+        await engine.learn(np.zeros((1, 2)), ["yes"])
+        await engine.in_learner(lambda: None)
+        state = engine.learning.state()[0]
+        engine.journal.bring_to_disk()
+        shutil.copytree(folder, tmp_path / "copy")
+        await engine.stop()
+        return state
+
+    before = asyncio.run(story(tmp_path / "first"))
+    again = Engine(make_learner("no-change"), tmp_path / "copy", schema=NARROW)
+    assert again.replayed > 300
+    assert again.learning.learned == 1
+    assert sorted(before) == sorted(again.learning.state()[0])
+    again.close()

@@ -16,6 +16,8 @@ from thalweg.core.schema import Schema
 from thalweg.serve.jobs import Given
 
 Floats = NDArray[np.float64]
+MESSAGES = 1_000
+"""Messages of a stream: each batch has its dictionaries checked again."""
 LONGEST = 4_000
 """Bytes of a text in a column: a few long ones in a dictionary would become many."""
 _END = b"\xff\xff\xff\xff\x00\x00\x00\x00"
@@ -32,12 +34,19 @@ def read_arrow(body: bytes, *, rows: int, nbytes: int) -> Any:
 
     try:
         buffer = pa.py_buffer(body)
-        declared = sum(_declared(message) for message in pa.ipc.MessageReader.open_stream(buffer))
+        declared = 0
+        for k, message in enumerate(pa.ipc.MessageReader.open_stream(buffer)):
+            if k > MESSAGES:
+                raise TooLargeError(f"a stream of Arrow IPC must have at most {MESSAGES:,} messages, got more")
+            declared += _declared(message)
         if declared > nbytes:
             raise TooLargeError(f"the body must have at most {nbytes:,} bytes, also unpacked, it declares {declared:,}")
         with pa.ipc.open_stream(buffer) as stream:
+            _check_types(stream.schema)
             batches, n = [], 0
             for batch in stream:
+                if not batch.num_rows:
+                    continue
                 n += batch.num_rows
                 if n > rows:
                     raise TooLargeError(f"a request must have at most {rows:,} records, got more")
@@ -47,13 +56,30 @@ def read_arrow(body: bytes, *, rows: int, nbytes: int) -> Any:
     except (pa.ArrowException, OSError, UnicodeDecodeError, MemoryError, struct.error, IndexError) as error:
         reason = (str(error) or type(error).__name__).splitlines()[0][:200]
         raise ValueError(f"body must be a stream of Arrow IPC: {reason}") from None
+    total = 0
     for name, column in zip(table.column_names, table.columns, strict=True):
         for chunk in column.chunks if _is_long(column.type) else ():
-            if (longest := _longest(chunk)) > LONGEST:
+            longest, every = _lengths(chunk)
+            total += every
+            if longest > LONGEST:
                 raise ValueError(
                     f"column {shown(name)} must hold text of at most {LONGEST:,} bytes, got {longest:,}"
                 )  # fmt: skip
+    if total > nbytes:  # views may share their bytes
+        raise TooLargeError(f"the body must have at most {nbytes:,} bytes, also unpacked, its text has {total:,}")
     return table
+
+
+def _check_types(schema: Any) -> None:
+    """Refuse columns that are no numbers or text: what a few bytes of others stand for has no bound."""
+    import pyarrow as pa
+
+    for field in schema:
+        kind = field.type.value_type if pa.types.is_dictionary(field.type) else field.type
+        flat = pa.types.is_primitive(kind) or pa.types.is_null(kind) or pa.types.is_decimal(kind)
+        text = str(kind) in ("string", "large_string", "string_view", "binary", "large_binary", "binary_view")
+        if not (flat or text or pa.types.is_fixed_size_binary(kind)):
+            raise ValueError(f"column {shown(field.name)} must hold numbers or text, got {shown(str(kind), 100)}")
 
 
 def _declared(message: Any) -> int:
@@ -63,6 +89,9 @@ def _declared(message: Any) -> int:
     data, body = memoryview(message.metadata), memoryview(message.body)
     batch = _follow(data, _field(data, _root(data), 2))
     if _BATCHES[message.type]:
+        delta = _field(data, batch, 2)
+        if delta and data[delta]:
+            raise struct.error("a dictionary must come whole, not in parts")
         batch = _follow(data, _field(data, batch, 1))
     place = _field(data, batch, 2)
     if not place:
@@ -106,20 +135,21 @@ def _is_long(kind: Any) -> bool:
     return bool(t.is_dictionary(kind) or not t.is_primitive(kind))
 
 
-def _longest(chunk: Any) -> int:
-    """Bytes of the longest text; 0: it holds none."""
+def _lengths(chunk: Any) -> tuple[int, int]:
+    """Bytes of the longest text, and of all where they may share some; 0: it holds none."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
     if pa.types.is_dictionary(chunk.type):
-        return _longest(chunk.dictionary)
+        return _lengths(chunk.dictionary)
     if str(chunk.type).endswith("_view"):  # a view begins with its length
-        views = np.frombuffer(chunk.buffers()[1], dtype="<i4")[::4] if len(chunk) else np.zeros(1)
-        return int(views[chunk.offset : chunk.offset + len(chunk)].max(initial=0))
+        views = np.frombuffer(chunk.buffers()[1], dtype="<i4")[::4] if len(chunk) else np.zeros(1, dtype="<i4")
+        texts = views[chunk.offset : chunk.offset + len(chunk)]
+        return int(texts.max(initial=0)), int(texts.sum(dtype=np.int64))
     try:
-        return int(pc.max(pc.binary_length(chunk)).as_py() or 0)
+        return int(pc.max(pc.binary_length(chunk)).as_py() or 0), 0
     except pa.ArrowException:  # of another kind: the door says so
-        return 0
+        return 0, 0
 
 
 def numeric(table: Any, schema: Schema) -> Floats | None:

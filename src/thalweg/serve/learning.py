@@ -165,6 +165,10 @@ class Learning:
                     if together:
                         self._learn(together)
                         together = []
+                    if isinstance(job, Growth):  # answers before it are narrower than what follows
+                        for seen in joined(answers):
+                            self._see(seen)
+                        answers = []
                     self._other(position, job)
         if together:
             self._learn(together)

@@ -124,7 +124,7 @@ class LearningThread:
                     until = min(waits, default=math.inf)
                     if until <= 0.0:
                         break
-                    self._wake.wait(None if until > 3600.0 else until)
+                    self._wake.wait(None if until == float("inf") else min(until, 3600.0))
                 if not self._queue and self._stopping:
                     return
                 work, rows, call = self._take()

@@ -48,12 +48,16 @@ class Watch:
         self._count += len(X)
         if self._count < BLOCK:
             return
-        width = X.shape[1]
+        width = self._width()
         rows = np.concatenate([_padded(part, width) for part in self._waiting])
         n = len(rows) // BLOCK
         self._blocks(rows[: n * BLOCK].reshape(n, BLOCK, width))
         rest = rows[n * BLOCK :]
         self._waiting, self._count = [rest.copy()], len(rest)
+
+    def _width(self) -> int:
+        """Give the features of the widest records so far."""
+        return int(max(len(self._moments), *(part.shape[1] for part in self._waiting)))
 
     def _blocks(self, blocks: Floats) -> None:
         """Take blocks in order. What is added up is added up for all of them at once."""
@@ -114,7 +118,7 @@ class Watch:
 
     def state(self) -> State:
         """Copy out everything."""
-        width = self._waiting[-1].shape[1] if self._waiting else 0
+        width = self._width() if self._waiting else 0
         waiting = [_padded(part, width) for part in self._waiting]
         return {
             "blocks": np.array([self.blocks]),
