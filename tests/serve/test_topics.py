@@ -115,7 +115,7 @@ def _position(process: subprocess.Popen[bytes]) -> str:
 
 
 def kill_at_random(kind: str, folder: Path, kills: int, n: int, seed: int = 1) -> int:
-    """Feed a service from topics and kill it; compare answers and model with one that was never killed. Give the hits."""
+    """Feed a service from topics, and kill it; compare answers and model with those of one in peace. Give the hits."""
     rng = np.random.default_rng(seed)
     sent = records(n)
     late = labels(sent)

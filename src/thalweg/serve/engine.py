@@ -175,7 +175,7 @@ class Engine:
         self.answering = asyncio.Lock()
         """Held from the writing down of a topic's records until their answers are out."""
         self.outlet_state: Callable[[], dict[str, Any]] | None = None
-        """Brings answers to their broker, and says how far they are; called in a thread, while ``answering`` is held."""
+        """Brings answers to their broker, and says how far they are; called in a thread, ``answering`` held."""
 
     # -- recovery -----------------------------------------------------------------------------------------------------
 

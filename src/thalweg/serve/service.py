@@ -36,7 +36,6 @@ from thalweg.serve.requests import (
     whole,
 )  # fmt: skip
 from thalweg.serve.security import Gate
-from thalweg.serve.topics import Topics
 from thalweg.serve.writer import UnavailableError
 
 if TYPE_CHECKING:

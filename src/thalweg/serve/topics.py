@@ -178,6 +178,9 @@ class Topics:
                 await asyncio.sleep(_AGAIN)
                 if self._stopping:
                     return
+            if len(messages) < _MOST:  # nothing follows at once that answers could wait for
+                async with self._service.engine.answering:
+                    await self._out([])
 
     # -- records ------------------------------------------------------------------------------------------------------
 
@@ -242,8 +245,17 @@ class Topics:
                 "version": given.version, "wanted": bool(given.why[i]),
             })  # fmt: skip
             out.append(Out(str(ticket), None if name is None else str(name).encode(), value))
+        await self._out(out)
+
+    async def _out(self, out: list[Out]) -> None:
+        """Write answers; with none, bring those to the broker that wait."""
+        if self._sink is None or self._broken is not None:
+            return
         try:
-            await asyncio.to_thread(self._sink.write, out)
+            if out:
+                await asyncio.to_thread(self._sink.write, out)
+            else:
+                await asyncio.to_thread(self._sink.flush)
         except Exception as error:  # whatever a client raises; the records are in the journal, so nothing is lost
             self._broken = f"answers cannot be written to {self._sink.where}, start again when they can: {error}"
             LOG.error(self._broken)
