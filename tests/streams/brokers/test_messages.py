@@ -13,7 +13,7 @@ from streams_rows import bits_of
 from thalweg import MessageStream, prequential
 from thalweg.streams.brokers.address import parsed
 from thalweg.streams.brokers.reader import Merged, Message, _Listed
-from thalweg.streams.brokers.sinks import open_sink
+from thalweg.streams.brokers.sinks import FileSink, Out, open_sink
 
 ROWS: list[dict[str, Any]] = [
     {"a": round(float(i * 0.37 % 1), 6), "colour": "rgb"[i % 3], "class": i % 2} for i in range(50)
@@ -178,6 +178,29 @@ def test_answers_to_a_file_are_there_once_after_a_crash(tmp_path: Path) -> None:
     assert bits_of(model) == bits_of(twin)
     with pytest.raises(ValueError, match="answers must go to"):
         open_sink("sqlite:///x.db")
+
+
+def _told(first: int, last: int) -> list[Out]:
+    return [Out(str(i), None, json.dumps({"id": str(i)}).encode()) for i in range(first, last)]
+
+
+def test_answers_are_there_once_when_a_run_stops_before_it_has_caught_up(tmp_path: Path) -> None:
+    path = tmp_path / "answers.jsonl"
+    sink = FileSink(path)
+    sink.begin()
+    sink.write(_told(0, 2))
+    kept = sink.state()
+    sink.write(_told(2, 10))
+    sink.close()  # and killed: the state is that after two answers
+    for first, last in ((2, 6), (6, 12)):
+        sink = FileSink(path)
+        sink.restore(kept)
+        sink.write(_told(first, last))
+        kept = sink.state()
+        sink.close()
+    assert [json.loads(line)["id"] for line in path.read_text().splitlines()] == [str(i) for i in range(12)]
+    assert sink.there == set()
+    FileSink(path).restore({"at": kept["at"]})  # as earlier versions wrote it
 
 
 def test_the_command_line(tmp_path: Path, run: Any) -> None:

@@ -86,16 +86,18 @@ class Sink(ABC):
     def state(self) -> State:
         """Give how far the output is, all that was written included."""
         self.flush()
-        return {"at": np.frombuffer(msgspec.json.encode(self._place()), dtype=np.uint8)}
+        texts = {"at": self._place(), "there": sorted(self.there)}
+        return {name: np.frombuffer(msgspec.json.encode(what), dtype=np.uint8) for name, what in texts.items()}
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
         """Go on from a state: read back what was written since."""
         try:
             place = msgspec.json.decode(state["at"].tobytes(), type=dict[str, Any])
+            kept = msgspec.json.decode(state["there"].tobytes(), type=list[str]) if "there" in state else []
         except (KeyError, msgspec.MsgspecError):
             raise ValueError(f"state must be what a sink for {self.where} gave") from None
         self._waiting = []
-        self.there = set(self._go_on(place))
+        self.there = {*self._go_on(place), *kept}
 
     @abstractmethod
     def begin(self) -> None:
