@@ -235,7 +235,7 @@ def prequential(
             interrupts.raise_if_asked()
             return run.result(stopped)
         except KeyboardInterrupt as stop:
-            if checkpoint is not None and not run.busy:
+            if checkpoint is not None and not run.busy and (run.answers is None or run.answers.sink.whole):
                 save_run(run, checkpoint)
                 stop.add_note(
                     f"saved after {run.rows:,} rows in {os.fspath(checkpoint)}: resume=True continues from there"

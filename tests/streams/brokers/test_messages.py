@@ -200,7 +200,37 @@ def test_answers_are_there_once_when_a_run_stops_before_it_has_caught_up(tmp_pat
         sink.close()
     assert [json.loads(line)["id"] for line in path.read_text().splitlines()] == [str(i) for i in range(12)]
     assert sink.there == set()
-    FileSink(path).restore({"at": kept["at"]})  # as earlier versions wrote it
+    sink = FileSink(path)
+    sink.restore({"at": kept["at"]})  # as earlier versions wrote it
+    sink.close()
+
+
+def test_answers_of_a_broken_send_are_not_taken_for_written(tmp_path: Path, monkeypatch: Any) -> None:
+    path, out = tmp_path / "run.ckpt", tmp_path / "answers.jsonl"
+    send, calls = FileSink._send, 0
+
+    def interrupted(sink: FileSink, messages: list[Out]) -> None:
+        nonlocal calls
+        calls += 1
+        if calls == 1:
+            raise KeyboardInterrupt
+        send(sink, messages)
+
+    monkeypatch.setattr(FileSink, "_send", interrupted)
+    monkeypatch.setattr("thalweg.streams.brokers.sinks._LONGEST", 1e9)
+    with pytest.raises(KeyboardInterrupt):
+        prequential(thalweg.SEA(seed=1), thalweg.NaiveBayes(), limit=1000, checkpoint=path, to=out)
+    prequential(thalweg.SEA(seed=1), thalweg.NaiveBayes(), limit=2000, checkpoint=path, resume=True, to=out)
+    answers = [json.loads(line) for line in out.read_text().splitlines()]
+    assert [a["version"] for a in answers] == list(range(2000))
+    sink, calls = FileSink(out), 0
+    sink.begin()
+    sink.write(_told(0, 3))
+    with pytest.raises(KeyboardInterrupt):
+        sink.flush()
+    with pytest.raises(ValueError, match="must be restored: writing to it broke off"):
+        sink.state()
+    sink.close()
 
 
 def test_the_command_line(tmp_path: Path, run: Any) -> None:

@@ -59,6 +59,8 @@ class Sink(ABC):
         """Ids that were written after the restored state, and have not come again yet."""
         self.repeated = 0
         """How many messages were left out because they were there."""
+        self.whole = True
+        """Is all that was to be sent with the broker? Not where sending broke off: which messages are is not known."""
 
     def write(self, messages: Iterable[Out]) -> None:
         """Write messages, soon."""
@@ -79,13 +81,17 @@ class Sink(ABC):
 
     def flush(self) -> None:
         """Write what waits; afterwards it is with the broker."""
+        whole, self.whole = self.whole, False
         waiting, self._waiting = self._waiting, []
         for start in range(0, len(waiting), _MOST):
             self._send(waiting[start : start + _MOST])
+        self.whole = whole
 
     def state(self) -> State:
         """Give how far the output is, all that was written included."""
         self.flush()
+        if not self.whole:
+            raise ValueError(f"the sink for {self.where} must be restored: writing to it broke off, answers are lacking")
         texts = {"at": self._place(), "there": sorted(self.there)}
         return {name: np.frombuffer(msgspec.json.encode(what), dtype=np.uint8) for name, what in texts.items()}
 
@@ -96,7 +102,7 @@ class Sink(ABC):
             kept = msgspec.json.decode(state["there"].tobytes(), type=list[str]) if "there" in state else []
         except (KeyError, msgspec.MsgspecError):
             raise ValueError(f"state must be what a sink for {self.where} gave") from None
-        self._waiting = []
+        self._waiting, self.whole = [], True
         self.there = {*self._go_on(place), *kept}
 
     @abstractmethod
