@@ -11,7 +11,8 @@ import live_brokers
 import thalweg
 from streams_rows import bits_of
 from thalweg import MessageStream, prequential
-from thalweg.streams.brokers.address import parsed
+from thalweg.cli.shared import typed
+from thalweg.streams.brokers.address import parsed, uri, without_password
 from thalweg.streams.brokers.reader import Merged, Message, _Listed
 from thalweg.streams.brokers.sinks import FileSink, Out, open_sink
 
@@ -26,7 +27,7 @@ EXPECTED = [[r["a"], float("rgb".index(r["colour"]))] for r in ROWS]
     [
         ("redis://localhost", "address must name a stream, as in redis://localhost:6379/stream"),
         ("kafka://localhost:99999/x", "address must be like kafka://localhost:9092/topic"),
-        ("kafka://localhost/a b", "must be named by letters, digits"),
+        ("kafka://localhost/a b", "must be named by letters, digits, dots, underscores and dashes"),
         ("kafka://h/x?format=json&format=csv", "must be given once, format is there twice"),
         ("sqlite://file.db/x?query=q&order=o", "must have three slashes before the file"),
         ("mqtt://localhost/x", "address must begin with one of kafka://"),
@@ -51,6 +52,54 @@ def test_a_password_is_nowhere_to_be_seen() -> None:
     with pytest.raises(ConnectionError) as error:
         MessageStream("redis://me:secret@127.0.0.1:1/clicks")
     assert "secret" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "plain"),
+    [
+        ("redis://me:se@cret@localhost/clicks", "redis://me@localhost/clicks"),
+        ("redis://me:se/cret@localhost/clicks", "redis://me@localhost/clicks"),
+        ("redis://me:1/cret@localhost/clicks", "redis://me@localhost/clicks"),
+        ("redis://me:se@a/cret@localhost/clicks?db=1", "redis://me@localhost/clicks?db=1"),
+        ("redis://me:se/a?cret@localhost/clicks?db=1", "redis://me@localhost/clicks?db=1"),
+        ("redis://me:1?cret@localhost/clicks", "redis://me@localhost/clicks"),
+        ("redis://me:se#cret@localhost:1/clicks", "redis://me@localhost:1/clicks"),
+        ("redis://:secret@localhost/clicks", "redis://@localhost/clicks"),
+        ("mqtt://me:secret@localhost/clicks", "mqtt://me@localhost/clicks"),
+        ("kafka://me:secret@h/x?sasl.username=a@b&header=5", "kafka://me@h/x?sasl.username=a@b&header=5"),
+        ("kafka://h:9/x?sasl.username=a@b&sasl%2Epassword=cret", "kafka://h:9/x?sasl.username=a@b"),
+        ("kafka://h/x?ssl.key.password=cret&ssl.key.pem=cret", "kafka://h/x"),
+        ("kafka://h/x?sasl.oauthbearer.client.SECRET=cret&format=csv", "kafka://h/x?format=csv"),
+        ("sqlite:///home/me@x/a.db?query=q&order=o", "sqlite:///home/me@x/a.db?query=q&order=o"),
+        ("redis://[::1]:6379/clicks", "redis://[::1]:6379/clicks"),
+    ],
+)
+def test_no_part_of_a_password_is_shown(text: str, plain: str, monkeypatch: Any) -> None:
+    assert without_password(text) == plain
+    monkeypatch.setattr("sys.argv", ["thalweg", "run", "arf", text, f"--to={text}"])
+    if "mqtt" not in text:
+        assert typed().count("cret") == 0
+    try:
+        assert "cret" not in repr(parsed(text))
+    except ValueError as error:
+        assert "cret" not in str(error)
+        assert "'se" not in str(error)
+
+
+def test_a_place_that_is_refused_is_named_without_its_password(run: Any) -> None:
+    with pytest.raises(ValueError, match="answers must go to") as error:
+        open_sink("mqtt://me:secret@h/x")
+    assert "secret" not in str(error.value)
+    code, _, err = run("replay", "SEA_a", "--to", "mqtt://me:secret@h/x")
+    assert code == 2
+    assert "secret" not in err
+
+
+def test_a_password_reaches_the_client_as_it_is() -> None:
+    address = parsed("postgresql://me:a%2Fb%40c%3Fd@h/x%2Fy?query=q")
+    assert address.password == "a/b@c?d"
+    assert uri(address) == "postgresql://me:a%2Fb%40c%3Fd@h:5432/x%2Fy"
+    assert parsed("kafka://h/x?sasl.password=secret").options == {"sasl.password": "secret"}
 
 
 def _over_redis(messages: list[bytes], **options: Any) -> MessageStream:

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from thalweg.core.params import shown
 from thalweg.core.protocols import State
 from thalweg.registry.typed import is_address
-from thalweg.streams.brokers.address import parsed
+from thalweg.streams.brokers.address import parsed, without_password
 
 HOMES = {
     "kafka": ".kafka:KafkaSink",
@@ -210,5 +210,6 @@ def open_sink(text: str | os.PathLike[str]) -> Sink:
         made: Sink = getattr(import_module(module, __package__), name)(address)
         return made
     if not isinstance(text, (str, os.PathLike)) or "://" in os.fspath(text):
-        raise ValueError(f"answers must go to an address such as redis://localhost/answers or a file, got {text!r}")
+        got = shown(without_password(text) if isinstance(text, str) else text)
+        raise ValueError(f"answers must go to an address such as redis://localhost/answers or a file, got {got}")
     return FileSink(text)
