@@ -220,9 +220,7 @@ class Joined:
         found: dict[str, Any] = {"key": self.key}
         for side in (self._records, self._labels):
             settings = getattr(side.stream, "get_params", dict)
-            found |= {
-                f"{side.what}_{name}": value for name, value in settings().items() if name not in ("limit", "follow")
-            }
+            found |= {f"{side.what}_{name}": value for name, value in settings().items()}
         return found
 
     def read(self, n: int) -> Meeting | None:

@@ -1,7 +1,7 @@
 """Where a broker is: ``kafka://localhost:9092/clicks?format=json`` taken apart, or one sentence about what is wrong."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from dataclasses import dataclass, field
 from types import ModuleType
 from typing import Any
@@ -101,8 +101,8 @@ _SECRET = ("password", "passphrase", "secret", "token", "key.pem", "jaas", "oaut
 _PLAIN = re.compile(r"(\[[^\]]*\]|[^:/#@]*)(:\d*)?(/[^#@]*)?")  # a host, a port, a name
 
 
-def without_password(text: str) -> str:
-    """Write an address without its password, and without options that hold one.
+def without_password(text: str, others: Container[str] = ()) -> str:
+    """Write an address without its password, and without options that hold one, or have one of the names ``others``.
 
     >>> without_password("redis://me:secret@localhost/clicks")
     'redis://me@localhost/clicks'
@@ -119,7 +119,8 @@ def without_password(text: str) -> str:
         if cut >= 0:
             login = re.split(r"[:/?#@]", rest[:cut])[0] + "@"
             place, _, query = rest[cut + 1 :].partition("?")
-    options = [o for o in query.split("&") if not _is_secret(unquote(o.partition("=")[0]))]
+    names = [(unquote(option.partition("=")[0]), option) for option in query.split("&")]
+    options = [option for name, option in names if name not in others and not _is_secret(name)]
     return f"{scheme}://{login}{place}" + (f"?{'&'.join(options)}" if any(options) else "")
 
 
