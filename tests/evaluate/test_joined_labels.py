@@ -25,6 +25,7 @@ from thalweg.evaluate.join import Join
 from thalweg.evaluate.joined import words_of
 from thalweg.keeping.arrays_file import read_arrays, write_arrays
 from thalweg.registry.typed import make_learner
+from thalweg.streams.any_data import as_stream
 from twins.join import JoinTwin, merged
 
 N = 3000
@@ -141,6 +142,36 @@ def test_without_times_a_label_comes_right_after_the_record_of_its_number():
     assert _same_state(a, b)
     assert at_once.accuracy == joined.accuracy
     assert joined.joined["matched"] == N
+
+
+class _Late:
+    """A stream that has nothing yet, several times, before it has something."""
+
+    follow = False
+
+    def __init__(self, stream, times):
+        self.stream, self.times, self.schema = stream, times, stream.schema
+
+    def read(self, n):
+        self.times -= 1
+        return SEA(seed=1).take(1)[:0] if self.times >= 0 else self.stream.read(min(n, 100))
+
+
+@pytest.mark.parametrize("which", ["records", "labels"])
+def test_how_fast_a_stream_that_ends_comes_changes_nothing(which):
+    records, labels = _frames(early=0.05)
+    expected = _joined(records, labels, HoeffdingTree(grace_period=50), keep=True)
+
+    def slow(frame, name):
+        stream = as_stream(frame, "id", time="time")
+        return _Late(stream, 7) if name == which else stream
+
+    found = prequential(
+        slow(records, "records"), HoeffdingTree(grace_period=50), labels=slow(labels, "labels"), key="id", wait="1h",
+        keep=True,
+    )  # fmt: skip
+    assert found.joined == expected.joined
+    assert (found.predictions.proba == expected.predictions.proba).all()
 
 
 def test_a_run_that_is_stopped_goes_on_bit_by_bit(tmp_path):

@@ -94,6 +94,11 @@ class _Side:
     def __len__(self) -> int:
         return len(self.when) - self.used
 
+    @property
+    def to_come(self) -> bool:
+        """Is there more for certain? A stream that is not followed says when it has ended."""
+        return not self.ended and not getattr(self.stream, "follow", True)
+
     def fill(self, n: int, timed: bool | None) -> bool | None:
         """Read on where nothing is in hand; say whether what came has times."""
         if len(self) or self.ended:
@@ -163,8 +168,9 @@ class Joined:
     """Records and labels that come apart, from two streams whose own labels are keys.
 
     Where both have times, they come in the order of time, a record before a label of the same time; else record i comes
-    before label i, and label i before record i + 1. Neither waits for the other: where one has nothing yet, the other
-    goes on. Within each the order stays as it is.
+    before label i, and label i before record i + 1. Where one that is followed (``follow``) has nothing yet, the other
+    goes on; one that is not is waited for, so that the order does not depend on how fast it comes. Within each the
+    order stays as it is.
 
     records, labels: read with the key as their target. column: the feature of ``labels`` that holds the label; None:
     ``class``, or the only one. seconds: is the age of what waits counted in seconds, or in records? tracked: may
@@ -242,7 +248,8 @@ class Joined:
             )
         if a.ended and b.ended:
             return None
-        R, L = a.when[a.used :], b.when[b.used :]
+        late = any(side.to_come and not len(side) for side in (a, b))
+        R, L = (_NONE, _NONE) if late else (a.when[a.used :], b.when[b.used :])
         order = merged(R, L, n)
         came = order >= 0
         records = int(np.count_nonzero(came))
