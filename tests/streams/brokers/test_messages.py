@@ -282,6 +282,23 @@ def test_answers_of_a_broken_send_are_not_taken_for_written(tmp_path: Path, monk
     sink.close()
 
 
+def test_a_second_run_is_answered_by_nats_as_well() -> None:
+    out = live_brokers.topic("nats", "answers")
+    kept: Any = None
+    for first, last in ((0, 5), (0, 5), (3, 8)):  # two runs; the second is killed and goes on behind three answers
+        sink = open_sink(out.address)
+        if first:
+            sink.restore(kept)
+            assert sink.there == {"3", "4"}
+        else:
+            sink.begin()
+        sink.write(_told(first, 3))
+        kept = sink.state() if not first else kept
+        sink.write(_told(max(3, first), last))
+        sink.close()
+    assert [id_ for id_, _ in out.answers()] == [*"01234", *"01234", *"567"]
+
+
 def test_the_command_line(tmp_path: Path, run: Any) -> None:
     topic, out = live_brokers.topic("redis"), live_brokers.topic("redis", "answers")
     topic.send([json.dumps(r).encode() for r in ROWS])
