@@ -1,6 +1,7 @@
 """Formats, addresses and the order of partitions, without a server; files of answers."""
 
 import json
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from thalweg import MessageStream, prequential
 from thalweg.cli.shared import typed
 from thalweg.streams.brokers.address import parsed, uri, without_password
 from thalweg.streams.brokers.reader import Merged, Message, _Listed
-from thalweg.streams.brokers.sinks import FileSink, Out, open_sink
+from thalweg.streams.brokers.sinks import FileSink, Out, Sink, open_sink
 
 ROWS: list[dict[str, Any]] = [
     {"a": round(float(i * 0.37 % 1), 6), "colour": "rgb"[i % 3], "class": i % 2} for i in range(50)
@@ -297,6 +298,40 @@ def test_a_second_run_is_answered_by_nats_as_well() -> None:
         sink.write(_told(max(3, first), last))
         sink.close()
     assert [id_ for id_, _ in out.answers()] == [*"01234", *"01234", *"567"]
+
+
+def test_answers_that_were_deleted_from_redis_stop_nobody() -> None:
+    out = live_brokers.topic("redis", "answers")
+    sink = open_sink(out.address)
+    sink.begin()
+    sink.write(_told(0, 3))
+    kept = sink.state()
+    out.client.xdel(out.name, out.client.xrevrange(out.name, count=1)[0][0])
+    _soon(sink, _told(3, 5))
+    out.truncate(0)
+    _soon(sink, _told(5, 6))
+    added = out.client.xadd(out.name, {"value": b"of another"})
+    out.client.xdel(out.name, added)
+    _soon(sink, _told(6, 7))
+    sink.close()
+    assert [id_ for id_, _ in out.answers()] == ["5", "6"]
+    out.truncate(0)
+    for state in (kept, None):
+        sink = open_sink(out.address)
+        sink.begin() if state is None else sink.restore(state)
+        assert sink.there == set()
+        _soon(sink, _told(7, 9))
+        sink.close()
+    assert [id_ for id_, _ in out.answers()] == [*"78", *"78"]
+
+
+def _soon(sink: Sink, messages: list[Out]) -> None:
+    """Write, within some seconds."""
+    sink.write(messages)
+    writing = threading.Thread(target=sink.flush, daemon=True)
+    writing.start()
+    writing.join(10.0)
+    assert not writing.is_alive()
 
 
 def test_the_command_line(tmp_path: Path, run: Any) -> None:
