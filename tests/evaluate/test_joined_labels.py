@@ -268,6 +268,24 @@ def test_memory_stays_within_the_bound_that_is_stated():
     assert 0.1 * join.most_bytes(3, 0) < most <= join.most_bytes(3, 0)
 
 
+def test_as_many_records_are_let_go_as_more_classes_need():
+    from thalweg.evaluate.joined import Joined
+
+    records, labels = _frames(n=300)
+    labels = labels.assign(time=1e9)  # none comes before the records are there
+    both = Joined(as_stream(records, "id", time="time"), as_stream(labels, "id", time="time"),
+                  key="id", column="class", seconds=False)  # fmt: skip
+    join, twin = Join(wait=None, max_open=1000, max_bytes=200 * 8 * (3 + 2 + 1)), JoinTwin(np.inf, 200)
+    for n, classes in ((150, 2), (1, 21), (149, 21)):
+        twin.most = join.max_bytes // (8 * (3 + classes + 1))
+        meeting = both.read(n)
+        join.meet(meeting, np.zeros(0, dtype=np.int64), classes)
+        for key in meeting.records.y.tolist():
+            twin.record(key, 0.0)
+        assert len(join) == len(twin.open) == min(150, twin.most)
+        assert join.counts()["expired"] == twin.counts["expired"]
+
+
 def test_sparse_records_wait_as_sparse_rows():
     from scipy.sparse import csr_array
 
