@@ -2,6 +2,7 @@
 
 import signal
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -245,3 +246,20 @@ def test_options_in_an_address_may_change_too():
     params = {"address": "redis://me:pw@h/x?format=csv&on_gap=stop", "on_gap": "stop", "labels_address": "nats://h/x?follow"}
     expected = {"address": "redis://me@h/x?format=csv", "labels_address": "nats://h/x"}
     assert _lasting(params) == expected
+
+
+def test_a_checkpoint_is_written_while_nothing_comes(tmp_path):
+    path = tmp_path / "run.ckpt"
+
+    class Pausing(TinyStream):
+        """Has nothing after its first 50 rows until a checkpoint of them is there, or for some seconds."""
+
+        def read(self, n):
+            if self.at == 50 and not path.exists() and time.monotonic() < end:
+                return self._all[:0]
+            return super().read(min(n, 50))
+
+    X, y, _ = rows(100)
+    end = time.monotonic() + 15.0
+    prequential(Pausing(X, y), Moving(), checkpoint=path, checkpoint_every="2s")
+    assert time.monotonic() < end
