@@ -247,6 +247,25 @@ def test_a_checkpoint_that_was_tampered_with_is_refused(tmp_path):
                 _joined(records, labels, NaiveBayes(), checkpoint=bad, resume=True)
 
 
+def test_a_made_up_position_is_read_in_parts():
+    from thalweg.evaluate.joined import AT_ONCE, Joined
+
+    class Measured(ArrayStream):
+        most = 0
+
+        def read(self, n):
+            Measured.most = max(Measured.most, n)
+            return super().read(n)
+
+    records, labels = _frames()
+    both = Joined(Measured(records[["a", "b", "c"]], records.id.to_numpy()), as_stream(labels[["id", "class"]], "id"),
+                  key="id", column="class", seconds=False)  # fmt: skip
+    state = both.state() | {"used": np.array([10**12, 0]), "given": np.array([10**12, 0])}
+    with pytest.raises(ValueError, match="fewer than there were"):
+        both.restore(state)
+    assert Measured.most <= AT_ONCE
+
+
 def test_memory_stays_within_the_bound_that_is_stated():
     records, labels = _frames(never=0.5, early=0.02, n=20_000)
     for more in ({"max_open": 100}, {"max_bytes": 100 * 8 * (3 + 2 + 1)}):

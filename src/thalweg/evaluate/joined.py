@@ -153,7 +153,7 @@ class _Side:
         self.chunk, self.when, self.ended = None, _NONE, False
         left = used
         while left:
-            chunk = self.stream.read(left)
+            chunk = self.stream.read(min(left, AT_ONCE))
             if chunk is None:
                 raise ValueError(f"its {self.what} are {left} fewer than there were")
             left -= len(chunk)

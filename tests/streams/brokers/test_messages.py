@@ -1,7 +1,11 @@
 """Formats, addresses and the order of partitions, without a server; files of answers."""
 
 import json
+import socket
+import subprocess
+import sys
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -332,6 +336,49 @@ def _soon(sink: Sink, messages: list[Out]) -> None:
     writing.start()
     writing.join(10.0)
     assert not writing.is_alive()
+
+
+def test_a_position_that_was_made_up_is_refused() -> None:
+    stream = _over_redis([json.dumps(r).encode() for r in ROWS])
+    stream.take(10)
+    state = stream.state()
+    for change in ({"inside": [7, 1]}, {"inside": [-2, 0]}, {"passed": -1}, {"at": {"0": [2**70, 0]}}, {"at": 3}):
+        text = json.dumps(json.loads(state["position"].tobytes()) | change).encode()
+        with pytest.raises(ValueError, match="state must be a position in"):
+            stream.restore(state | {"position": np.frombuffer(text, dtype=np.uint8)})
+    stream.restore(state)
+    assert len(stream.take(100)) == 40
+
+
+@pytest.mark.parametrize("place", [{"size": None}, {"size": [1]}, {"size": {}}, {}, {"size": 1e400}])
+def test_a_place_of_answers_that_was_made_up_is_refused(place: Any, tmp_path: Path) -> None:
+    sink = FileSink(tmp_path / "answers.jsonl")
+    sink.begin()
+    text = json.dumps(place).replace("Infinity", "1e300").encode()
+    with pytest.raises(ValueError, match="state must be what a sink|must have the"):
+        sink.restore({"at": np.frombuffer(text, dtype=np.uint8)})
+    sink.close()
+
+
+def test_a_place_in_redis_that_was_made_up_is_refused() -> None:
+    sink = open_sink(live_brokers.topic("redis", "answers").address)
+    for place in ({"last": 3}, {"last": ["a", 1]}, {"last": None}):
+        with pytest.raises(ValueError, match="state must be what a sink"):
+            sink.restore({"at": np.frombuffer(json.dumps(place).encode(), dtype=np.uint8)})
+    sink.close()
+
+
+def test_servers_end_with_the_script_that_started_them() -> None:
+    live_brokers.need("redis")
+    script = Path(live_brokers.scripts().__file__)
+    with subprocess.Popen([sys.executable, script, "redis"], stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        port = int(process.stdout.readline().rpartition(":")[2])
+        time.sleep(0.5)
+        process.terminate()
+        assert process.wait(30) == 0
+    with pytest.raises(OSError, match="refused"):
+        socket.create_connection(("127.0.0.1", port), timeout=5)
 
 
 def test_the_command_line(tmp_path: Path, run: Any) -> None:

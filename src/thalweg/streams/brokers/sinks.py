@@ -103,7 +103,10 @@ class Sink(ABC):
         except (KeyError, msgspec.MsgspecError):
             raise ValueError(f"state must be what a sink for {self.where} gave") from None
         self._waiting, self.whole = [], True
-        self.there = {*self._go_on(place), *kept}
+        try:
+            self.there = {*self._go_on(place), *kept}
+        except (AttributeError, KeyError, OverflowError, TypeError):  # a place that was made by hand
+            raise ValueError(f"state must be what a sink for {self.where} gave") from None
 
     @abstractmethod
     def begin(self) -> None:
