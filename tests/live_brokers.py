@@ -104,9 +104,8 @@ class NATSTopic:
     """A subject of NATS to write to."""
 
     def __init__(self, server: Any, name: str) -> None:
-        from thalweg.streams.brokers.nats import Client
-
         from thalweg.streams.brokers.address import parsed
+        from thalweg.streams.brokers.nats import Client
 
         self.name, self.address = name, f"{server.address}/{name}"
         self.client = Client(parsed(self.address))

@@ -243,7 +243,11 @@ def test_what_is_done_about_bad_rows_and_gaps_may_change_when_a_run_goes_on(tmp_
 
 
 def test_options_in_an_address_may_change_too():
-    params = {"address": "redis://me:pw@h/x?format=csv&on_gap=stop", "on_gap": "stop", "labels_address": "nats://h/x?follow"}
+    params = {
+        "address": "redis://me:pw@h/x?format=csv&on_gap=stop",
+        "on_gap": "stop",
+        "labels_address": "nats://h/x?follow",
+    }
     expected = {"address": "redis://me@h/x?format=csv", "labels_address": "nats://h/x"}
     assert _lasting(params) == expected
 

@@ -144,7 +144,8 @@ def prequential(
         number of records that come meanwhile. So long, too, is a key remembered of which the label has come, to know
         labels that are repeated. None: without end, as far as the following allow.
     max_open, max_bytes : int
-        So many records wait at most, and so many bytes of them; whatever has waited longest is let go first, and counted.
+        So many records wait at most, and so many bytes of them; whatever has waited longest is let go first,
+        and counted.
     to : str | os.PathLike[str] | Sink | None
         Where the answer to each row goes, as JSON: ``kafka://host/topic``, ``redis://host/stream``, ``nats://host/subject``,
         or a file. With a checkpoint each is written once, also after a crash.

@@ -63,9 +63,8 @@ def parsed(text: str) -> Address:
     """
     if not isinstance(text, str) or not is_address(text):
         known = ", ".join(f"{scheme}://" for scheme in PORTS)
-        raise ValueError(
-            f"address must begin with one of {known}, got {shown(without_password(text) if isinstance(text, str) else text)}"
-        )
+        got = shown(without_password(text) if isinstance(text, str) else text)
+        raise ValueError(f"address must begin with one of {known}, got {got}")
     hidden = without_password(text)
     try:
         parts = urlsplit(text)
@@ -85,7 +84,9 @@ def parsed(text: str) -> Address:
     if scheme == "sqlite" and parts.netloc:
         raise ValueError(f"address must have three slashes before the file, sqlite:///file.db, got {shown(hidden)}")
     if scheme == "kafka" and not re.fullmatch(r"[A-Za-z0-9._-]{1,249}", name):
-        raise ValueError(f"a topic of Kafka must be named by letters, digits, dots, underscores and dashes, got {name!r}")
+        raise ValueError(
+            f"a topic of Kafka must be named by letters, digits, dots, underscores and dashes, got {name!r}"
+        )
     options: dict[str, str] = {}
     for key, value in parse_qsl(parts.query, keep_blank_values=True):
         if key in options:

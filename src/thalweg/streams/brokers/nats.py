@@ -223,10 +223,10 @@ class NATSSink(Sink):
     """Publishes with the id of the answer in the message's id, and reads back what the snapshot does not know.
 
     Before it stands a name that the snapshot keeps, so that another run over the same records is answered as well; the
-    header ``id`` is the answer's alone. The server drops a message whose id it has seen within the stream's duplicate window (two minutes unless set), which
-    covers what a process that was killed had under way, and what is sent again after a lost connection. What is older
-    than that is found by reading back. Each answer is there once, unless a connection is lost for longer than
-    the window.
+    header ``id`` is the answer's alone. The server drops a message whose id it has seen within the stream's duplicate
+    window (two minutes unless set), which covers what a process that was killed had under way, and what is sent again
+    after a lost connection. What is older than that is found by reading back. Each answer is there once, unless a
+    connection is lost for longer than the window.
     """
 
     def __init__(self, address: Address) -> None:

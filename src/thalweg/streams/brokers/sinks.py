@@ -91,7 +91,9 @@ class Sink(ABC):
         """Give how far the output is, all that was written included."""
         self.flush()
         if not self.whole:
-            raise ValueError(f"the sink for {self.where} must be restored: writing to it broke off, answers are lacking")
+            raise ValueError(
+                f"the sink for {self.where} must be restored: writing to it broke off, answers are lacking"
+            )
         texts = {"at": self._place(), "there": sorted(self.there)}
         return {name: np.frombuffer(msgspec.json.encode(what), dtype=np.uint8) for name, what in texts.items()}
 
