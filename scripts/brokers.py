@@ -259,7 +259,9 @@ def main():
             except MissingError as why:
                 print(f"{name}: {why}", file=sys.stderr)
         with contextlib.suppress(KeyboardInterrupt):
-            signal.sigwait({signal.SIGINT, signal.SIGTERM})
+            ends = {signal.SIGINT, signal.SIGTERM}
+            signal.pthread_sigmask(signal.SIG_BLOCK, ends)  # else they end this process before the servers
+            signal.sigwait(ends)
     finally:
         for server in running:
             server.close()

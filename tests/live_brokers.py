@@ -121,7 +121,7 @@ class NATSTopic:
         self.client.run(all_of_them())
 
     def answers(self) -> list[tuple[str, bytes]]:
-        return [(m.headers["Nats-Msg-Id"], m.data) for m in self.client.after(self.name, 0)]
+        return [(m.headers["id"], m.data) for m in self.client.after(self.name, 0)]
 
     def truncate(self, left: int) -> None:
         self.client.run(self.client.js.purge_stream(self.name.upper(), keep=left))

@@ -2,12 +2,14 @@
 
 import signal
 import threading
+import time
 
 import numpy as np
 import pytest
 from test_prequential import same
 
-from thalweg import register
+from thalweg import NaiveBayes, register
+from thalweg.evaluate.checkpoint import _lasting
 from thalweg.evaluate.prequential import prequential
 from thalweg.keeping.arrays_file import read_arrays, write_arrays
 from thalweg.registry import METRICS
@@ -226,3 +228,42 @@ def test_a_file_that_is_no_checkpoint_is_refused(tmp_path):
     path.write_bytes(b"no arrays at all")
     with pytest.raises(ValueError, match="not a file of arrays"):
         prequential(stream(), Moving(), checkpoint=path, resume=True)
+
+
+@pytest.mark.parametrize("joined", [False, True])
+def test_what_is_done_about_bad_rows_and_gaps_may_change_when_a_run_goes_on(tmp_path, joined):
+    file, path = tmp_path / "rows.csv", tmp_path / "run.ckpt"
+    file.write_text("a,id,class\n" + "".join(f"{i % 7},{i},{'no' if i % 2 else 'yes'}\n" for i in range(300)))
+    labels = tmp_path / "labels.csv"
+    labels.write_text("id,class\n" + "".join(f"{i},{'no' if i % 2 else 'yes'}\n" for i in range(300)))
+    more = {"labels": labels, "key": "id", "drop": ["class"]} if joined else {"target": "class", "drop": ["id"]}
+    prequential(file, NaiveBayes(), limit=100, checkpoint=path, **more)
+    kept = {"on_bad_row": "quarantine", "quarantine": tmp_path / "bad.csv"}
+    assert prequential(file, NaiveBayes(), checkpoint=path, resume=True, **more, **kept).rows == 300
+
+
+def test_options_in_an_address_may_change_too():
+    params = {
+        "address": "redis://me:pw@h/x?format=csv&on_gap=stop",
+        "on_gap": "stop",
+        "labels_address": "nats://h/x?follow",
+    }
+    expected = {"address": "redis://me@h/x?format=csv", "labels_address": "nats://h/x"}
+    assert _lasting(params) == expected
+
+
+def test_a_checkpoint_is_written_while_nothing_comes(tmp_path):
+    path = tmp_path / "run.ckpt"
+
+    class Pausing(TinyStream):
+        """Has nothing after its first 50 rows until a checkpoint of them is there, or for some seconds."""
+
+        def read(self, n):
+            if self.at == 50 and not path.exists() and time.monotonic() < end:
+                return self._all[:0]
+            return super().read(min(n, 50))
+
+    X, y, _ = rows(100)
+    end = time.monotonic() + 15.0
+    prequential(Pausing(X, y), Moving(), checkpoint=path, checkpoint_every="2s")
+    assert time.monotonic() < end

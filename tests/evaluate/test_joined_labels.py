@@ -25,6 +25,7 @@ from thalweg.evaluate.join import Join
 from thalweg.evaluate.joined import words_of
 from thalweg.keeping.arrays_file import read_arrays, write_arrays
 from thalweg.registry.typed import make_learner
+from thalweg.streams.any_data import as_stream
 from twins.join import JoinTwin, merged
 
 N = 3000
@@ -143,6 +144,36 @@ def test_without_times_a_label_comes_right_after_the_record_of_its_number():
     assert joined.joined["matched"] == N
 
 
+class _Late:
+    """A stream that has nothing yet, several times, before it has something."""
+
+    follow = False
+
+    def __init__(self, stream, times):
+        self.stream, self.times, self.schema = stream, times, stream.schema
+
+    def read(self, n):
+        self.times -= 1
+        return SEA(seed=1).take(1)[:0] if self.times >= 0 else self.stream.read(min(n, 100))
+
+
+@pytest.mark.parametrize("which", ["records", "labels"])
+def test_how_fast_a_stream_that_ends_comes_changes_nothing(which):
+    records, labels = _frames(early=0.05)
+    expected = _joined(records, labels, HoeffdingTree(grace_period=50), keep=True)
+
+    def slow(frame, name):
+        stream = as_stream(frame, "id", time="time")
+        return _Late(stream, 7) if name == which else stream
+
+    found = prequential(
+        slow(records, "records"), HoeffdingTree(grace_period=50), labels=slow(labels, "labels"), key="id", wait="1h",
+        keep=True,
+    )  # fmt: skip
+    assert found.joined == expected.joined
+    assert (found.predictions.proba == expected.predictions.proba).all()
+
+
 def test_a_run_that_is_stopped_goes_on_bit_by_bit(tmp_path):
     records, labels = _frames(early=0.05, twice=0.05, never=0.1)
     more = {"wait": "250s", "baselines": ["naive-bayes"], "every": 300}
@@ -216,6 +247,25 @@ def test_a_checkpoint_that_was_tampered_with_is_refused(tmp_path):
                 _joined(records, labels, NaiveBayes(), checkpoint=bad, resume=True)
 
 
+def test_a_made_up_position_is_read_in_parts():
+    from thalweg.evaluate.joined import AT_ONCE, Joined
+
+    class Measured(ArrayStream):
+        most = 0
+
+        def read(self, n):
+            Measured.most = max(Measured.most, n)
+            return super().read(n)
+
+    records, labels = _frames()
+    both = Joined(Measured(records[["a", "b", "c"]], records.id.to_numpy()), as_stream(labels[["id", "class"]], "id"),
+                  key="id", column="class", seconds=False)  # fmt: skip
+    state = both.state() | {"used": np.array([10**12, 0]), "given": np.array([10**12, 0])}
+    with pytest.raises(ValueError, match="fewer than there were"):
+        both.restore(state)
+    assert Measured.most <= AT_ONCE
+
+
 def test_memory_stays_within_the_bound_that_is_stated():
     records, labels = _frames(never=0.5, early=0.02, n=20_000)
     for more in ({"max_open": 100}, {"max_bytes": 100 * 8 * (3 + 2 + 1)}):
@@ -235,6 +285,24 @@ def test_memory_stays_within_the_bound_that_is_stated():
         join.meet(meeting, meeting.labels.astype(np.int64), 2)
         most = max(most, join.nbytes)
     assert 0.1 * join.most_bytes(3, 0) < most <= join.most_bytes(3, 0)
+
+
+def test_as_many_records_are_let_go_as_more_classes_need():
+    from thalweg.evaluate.joined import Joined
+
+    records, labels = _frames(n=300)
+    labels = labels.assign(time=1e9)  # none comes before the records are there
+    both = Joined(as_stream(records, "id", time="time"), as_stream(labels, "id", time="time"),
+                  key="id", column="class", seconds=False)  # fmt: skip
+    join, twin = Join(wait=None, max_open=1000, max_bytes=200 * 8 * (3 + 2 + 1)), JoinTwin(np.inf, 200)
+    for n, classes in ((150, 2), (1, 21), (149, 21)):
+        twin.most = join.max_bytes // (8 * (3 + classes + 1))
+        meeting = both.read(n)
+        join.meet(meeting, np.zeros(0, dtype=np.int64), classes)
+        for key in meeting.records.y.tolist():
+            twin.record(key, 0.0)
+        assert len(join) == len(twin.open) == min(150, twin.most)
+        assert join.counts()["expired"] == twin.counts["expired"]
 
 
 def test_sparse_records_wait_as_sparse_rows():

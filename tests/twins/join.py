@@ -43,7 +43,7 @@ class JoinTwin:
             return [("predict", key), ("learn", key, label)]
         if key in self.open or key in self.closed:
             raise ValueError("twice")
-        if len(self.open) >= self.most:
+        while len(self.open) >= self.most:
             self._expire(next(iter(self.open)), now)
         self.open[key] = now
         return [("predict", key)]

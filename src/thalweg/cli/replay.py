@@ -126,10 +126,13 @@ def _open(to: str, format: str, columns: list[str]) -> Any:
         sink = open_sink(to)
         sink.begin()
         return sink
+    if "://" in to:
+        from thalweg.streams.brokers.address import without_password
+
+        got = without_password(to)
+        raise ValueError(f"--to must be an address such as redis://localhost/records, a file, or -, got {got}")
     if format == "arrow":
         raise ValueError(f"--format arrow is for messages of a broker: thalweg generate writes .arrow files, got {to}")
-    if "://" in to:
-        raise ValueError(f"--to must be an address such as redis://localhost/records, a file, or -, got {to}")
     return _Lines(to, columns if format == "csv" else None)
 
 

@@ -97,10 +97,16 @@ def rows_to_read(limit: int | None, source: "Stream") -> int | None:
 
 
 def typed() -> str:
-    """Give the command that was typed; nothing where another program runs this one."""
+    """Give the command that was typed, without passwords; nothing where another program runs this one."""
+    from thalweg.streams.brokers.address import without_password
+
+    def plain(word: str) -> str:
+        option, sign, value = word.partition("=") if word.startswith("-") else ("", "", word)
+        return option + sign + (without_password(value) if is_address(value) else value)
+
     name = Path(sys.argv[0])
     ours = name.stem == "thalweg" or name.parent.name == "thalweg"
-    return shlex.join(["thalweg", *sys.argv[1:]]) if ours else ""
+    return shlex.join(["thalweg", *map(plain, sys.argv[1:])]) if ours else ""
 
 
 def check_paths(*paths: Path | str | None, plot: Path | None = None) -> None:
@@ -162,7 +168,7 @@ def bar(name: str, total: int | None, transient: bool = False) -> "Iterator[Call
 
     console = errors()
     with Bars(console=console, disable=not console.is_terminal, transient=transient) as bars:
-        task = bars.add_task(name, total=total)
+        task = bars.add_task(titled(name), total=total)
         yield lambda done: bars.update(task, completed=done)
 
 

@@ -15,6 +15,7 @@ from thalweg.evaluate.origin import name_of, stream_params
 from thalweg.evaluate.result import WHOLE, plain
 from thalweg.keeping.arrays_file import read_arrays, write_arrays
 from thalweg.registry import METRICS
+from thalweg.streams.brokers.address import without_password
 
 if TYPE_CHECKING:
     from thalweg.evaluate.run import Run
@@ -23,6 +24,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 KIND = "prequential run"
+_PASSING = ("limit", "follow", "on_gap", "on_bad_row", "quarantine")
 _COUNT = span(0, EXACT, whole=True)
 
 
@@ -53,7 +55,7 @@ def _header(run: "Run") -> dict[str, Any]:
         "learner": type(run.learner).__name__,
         "params": {k: plain(v) for k, v in run.learner.get_params(deep=False).items()},
         "stream": name_of(run.stream),
-        "stream_params": {k: v for k, v in stream_params(run.stream).items() if k not in ("limit", "follow")},
+        "stream_params": _lasting(stream_params(run.stream)),
         "every": run.every,
         "window": run.window,
         "metrics": list(run.names),
@@ -65,6 +67,18 @@ def _header(run: "Run") -> dict[str, Any]:
             [other.name, type(other.learner).__name__, {k: plain(v) for k, v in other.learner.get_params().items()}]
             for other in run.others
         ],
+    }
+
+
+def _lasting(params: Any) -> Any:
+    """Leave out what may be another when a run goes on: where it ends, what is done about gaps and bad rows."""
+    if not isinstance(params, dict):
+        return params
+    own = {name: name.removeprefix("records_").removeprefix("labels_") for name in params}
+    return {
+        name: without_password(value, _PASSING) if own[name] == "address" and isinstance(value, str) else value
+        for name, value in params.items()
+        if own[name] not in _PASSING
     }
 
 
@@ -110,6 +124,7 @@ def load_run(run: "Run", path: str | os.PathLike[str]) -> None:
         for each in (run, *run.others):
             each.choose(tuple(header.get("metrics", ())))
     header = {"baselines": [], "join": {}, "to": None, **header}  # earlier versions had none
+    header["stream_params"] = _lasting(header.get("stream_params"))
     for key, value in _header(run).items():
         if header.get(key) != value:
             was, now = shown(header.get(key), 120), shown(value, 120)

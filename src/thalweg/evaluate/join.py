@@ -52,7 +52,8 @@ class Join:
 
     wait: so long at most, in the unit of the meetings' ``when``; None: for ever. max_open: so many records at most, so
     many labels ahead of their record, and so many keys of which labels are known to be repeated or late. max_bytes:
-    bytes of the records that wait and of what was predicted for them, at most. Who waits longest is let go of first.
+    bytes of the records that wait and of what was predicted for them, at most. Whatever has waited longest is let go
+    first.
     """
 
     __slots__ = ("_head", "_keys", "_pool", "_records", "_secret", "_tables", "_text", "max_bytes", "max_open", "wait")

@@ -216,7 +216,7 @@ def meet(
             where[e] = -1
             row_of[e] = first + e
             if kind == FREE:
-                if head[L_OPEN + LENGTH] >= most_open:
+                while head[L_OPEN + LENGTH] >= most_open:  # more than one where fewer are allowed than before
                     _expire_first(keys, entries, born, slots, head, secret, now, most, where, dropped, ends)
                     s = _slot_of(keys, slots, secret, given, j)
                 i = _take_free(keys, entries, slots, head, given, j, s)

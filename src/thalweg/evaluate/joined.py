@@ -94,6 +94,11 @@ class _Side:
     def __len__(self) -> int:
         return len(self.when) - self.used
 
+    @property
+    def to_come(self) -> bool:
+        """Is there more for certain? A stream that is not followed says when it has ended."""
+        return not self.ended and not getattr(self.stream, "follow", True)
+
     def fill(self, n: int, timed: bool | None) -> bool | None:
         """Read on where nothing is in hand; say whether what came has times."""
         if len(self) or self.ended:
@@ -148,7 +153,7 @@ class _Side:
         self.chunk, self.when, self.ended = None, _NONE, False
         left = used
         while left:
-            chunk = self.stream.read(left)
+            chunk = self.stream.read(min(left, AT_ONCE))
             if chunk is None:
                 raise ValueError(f"its {self.what} are {left} fewer than there were")
             left -= len(chunk)
@@ -163,8 +168,9 @@ class Joined:
     """Records and labels that come apart, from two streams whose own labels are keys.
 
     Where both have times, they come in the order of time, a record before a label of the same time; else record i comes
-    before label i, and label i before record i + 1. Neither waits for the other: where one has nothing yet, the other
-    goes on. Within each the order stays as it is.
+    before label i, and label i before record i + 1. Where one that is followed (``follow``) has nothing yet, the other
+    goes on; one that is not is waited for, so that the order does not depend on how fast it comes. Within each the
+    order stays as it is.
 
     records, labels: read with the key as their target. column: the feature of ``labels`` that holds the label; None:
     ``class``, or the only one. seconds: is the age of what waits counted in seconds, or in records? tracked: may
@@ -220,9 +226,7 @@ class Joined:
         found: dict[str, Any] = {"key": self.key}
         for side in (self._records, self._labels):
             settings = getattr(side.stream, "get_params", dict)
-            found |= {
-                f"{side.what}_{name}": value for name, value in settings().items() if name not in ("limit", "follow")
-            }
+            found |= {f"{side.what}_{name}": value for name, value in settings().items()}
         return found
 
     def read(self, n: int) -> Meeting | None:
@@ -244,7 +248,8 @@ class Joined:
             )
         if a.ended and b.ended:
             return None
-        R, L = a.when[a.used :], b.when[b.used :]
+        late = any(side.to_come and not len(side) for side in (a, b))
+        R, L = (_NONE, _NONE) if late else (a.when[a.used :], b.when[b.used :])
         order = merged(R, L, n)
         came = order >= 0
         records = int(np.count_nonzero(came))

@@ -144,7 +144,8 @@ def prequential(
         number of records that come meanwhile. So long, too, is a key remembered of which the label has come, to know
         labels that are repeated. None: without end, as far as the following allow.
     max_open, max_bytes : int
-        So many records wait at most, and so many bytes of them; who waits longest is let go of, and counted.
+        So many records wait at most, and so many bytes of them; whatever has waited longest is let go first,
+        and counted.
     to : str | os.PathLike[str] | Sink | None
         Where the answer to each row goes, as JSON: ``kafka://host/topic``, ``redis://host/stream``, ``nats://host/subject``,
         or a file. With a checkpoint each is written once, also after a crash.
@@ -235,7 +236,7 @@ def prequential(
             interrupts.raise_if_asked()
             return run.result(stopped)
         except KeyboardInterrupt as stop:
-            if checkpoint is not None and not run.busy:
+            if checkpoint is not None and not run.busy and (run.answers is None or run.answers.sink.whole):
                 save_run(run, checkpoint)
                 stop.add_note(
                     f"saved after {run.rows:,} rows in {os.fspath(checkpoint)}: resume=True continues from there"
@@ -269,8 +270,7 @@ class _Drive:
     def to_the_end(self) -> str:
         """Go on until something says stop; give its name."""
         run, warm, chunk = self.run, False, self.chunk
-        rows_apart, seconds_apart = self.often
-        saved, saved_at = run.rows, time.monotonic()
+        saved, changed = (run.rows, time.monotonic()), False  # has anything come since?
         deadline = math.inf if self.seconds is None else time.perf_counter() + self.seconds
         while True:
             self.interrupts.raise_if_asked()
@@ -285,6 +285,8 @@ class _Drive:
             if (rows.events if isinstance(rows, Meeting) else len(rows)) == 0:
                 if run.answers is not None:  # nobody should wait for them
                     run.answers.sink.flush()
+                if changed and self._keep(*saved):
+                    saved, changed = (run.rows, time.monotonic()), False
                 time.sleep(NAP)
                 continue
             if not warm and not (isinstance(rows, Meeting) and not len(rows.records)):
@@ -299,12 +301,18 @@ class _Drive:
                 chunk = max(1, chunk // 2 if isinstance(rows, Meeting) else len(rows) // 2)
             elif took < 0.25 * SECONDS:  # the machine may have been busy
                 chunk = min(self.chunk, 2 * chunk)
-            if self.checkpoint is not None and (
-                run.rows - saved >= rows_apart or time.monotonic() - saved_at >= seconds_apart
-            ):
-                save_run(run, self.checkpoint)
-                saved, saved_at = run.rows, time.monotonic()
+            changed = True
+            if self._keep(*saved):
+                saved, changed = (run.rows, time.monotonic()), False
             self._tell("running")
+
+    def _keep(self, rows: int, moment: float) -> bool:
+        """Write a checkpoint if it is time for one, after that of so many rows at this moment."""
+        rows_apart, seconds_apart = self.often
+        due = self.run.rows - rows >= rows_apart or time.monotonic() - moment >= seconds_apart
+        if due and self.checkpoint is not None:
+            save_run(self.run, self.checkpoint)
+        return due
 
     def _warm_up(self, rows: Chunk | Meeting, position: State | None) -> None:
         """Compile; a signal meanwhile is not held back, and the rows in hand go back to the stream."""

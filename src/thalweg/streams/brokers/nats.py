@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+import secrets
 import threading
 import time
 from collections.abc import Coroutine, Mapping
@@ -219,12 +220,13 @@ class NATSReader(Reader):
 
 @final
 class NATSSink(Sink):
-    """Publishes with the id of the answer as the message's id, and reads back what the snapshot does not know.
+    """Publishes with the id of the answer in the message's id, and reads back what the snapshot does not know.
 
-    The server drops a message whose id it has seen within the stream's duplicate window (two minutes unless set), which
-    covers what a process that was killed had under way, and what is sent again after a lost connection. What is older
-    than that is found by reading back. Each answer is there once, unless a connection is lost for longer than
-    the window.
+    Before it stands a name that the snapshot keeps, so that another run over the same records is answered as well; the
+    header ``id`` is the answer's alone. The server drops a message whose id it has seen within the stream's duplicate
+    window (two minutes unless set), which covers what a process that was killed had under way, and what is sent again
+    after a lost connection. What is older than that is found by reading back. Each answer is there once, unless a
+    connection is lost for longer than the window.
     """
 
     def __init__(self, address: Address) -> None:
@@ -232,6 +234,7 @@ class NATSSink(Sink):
         self._client = Client(address)
         self.where = self._client.where
         self._number = 0
+        self._name = secrets.token_hex(8)
 
     def begin(self) -> None:
         """Begin behind what is there; make a stream for the subject where there is none."""
@@ -257,7 +260,9 @@ class NATSSink(Sink):
         for start in range(0, len(messages), 200):
             waiting = []
             for m in messages[start : start + 200]:
-                headers = {"Nats-Msg-Id": m.id} | ({} if m.key is None else {"key": m.key.decode("utf-8", "replace")})
+                headers = {"Nats-Msg-Id": self._name + m.id, "id": m.id}
+                if m.key is not None:
+                    headers["key"] = m.key.decode("utf-8", "replace")
                 waiting.append(await js.publish_async(subject, m.value, headers=headers, wait_stall=_WAIT))
             for i, one in enumerate(waiting):
                 try:
@@ -270,15 +275,16 @@ class NATSSink(Sink):
         return []
 
     def _place(self) -> dict[str, Any]:
-        return {"number": self._number}
+        return {"number": self._number, "name": self._name}
 
     def _go_on(self, place: dict[str, Any]) -> list[str]:
         self.begin()
-        number = int(place["number"])
+        number, self._name = int(place["number"]), str(place.get("name", ""))  # earlier versions had none
         if self._number < number:
             raise ValueError(f"{self.where} must have the message {number} that was written before, it is gone")
         found = self._client.after(self._client.subject, number)
-        return [(m.headers or {}).get("Nats-Msg-Id", "") for m in found]
+        ids = [(m.headers or {}).get("Nats-Msg-Id", "") for m in found]
+        return [id_.removeprefix(self._name) for id_ in ids if id_.startswith(self._name)]
 
     def close(self) -> None:
         """Write what waits, and let the connection go."""

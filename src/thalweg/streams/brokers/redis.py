@@ -39,6 +39,10 @@ class _Connected:
         except self.redis.ResponseError as error:
             raise ValueError(f"{self.where} must be a stream of Redis: {error}") from None
 
+    def info(self) -> dict[str, Any]:
+        """Ask the stream for its first and last entries; empty where there is none yet."""
+        return self.first(lambda c: c.xinfo_stream(self.stream) if c.exists(self.stream) else {})
+
     def patiently(self, call: Callable[[Any], T], otherwise: T) -> T:
         """Do something, or give ``otherwise`` while the server is not there."""
         try:
@@ -76,25 +80,16 @@ class RedisReader(Reader):
     def __init__(self, address: Address, *, fields: bool = False) -> None:
         self._connected = _Connected(address)
         self._fields, self._after, self._caught, self._passed = fields, BEFORE, False, 0
-        self._info()
-
-    def _info(self) -> dict[str, Any]:
-        """Ask the stream for its first and last entries; empty where there is none yet."""
-        connected = self._connected
-
-        def ask(client: Any) -> dict[str, Any]:
-            return client.xinfo_stream(connected.stream) if client.exists(connected.stream) else {}
-
-        return connected.first(ask)
+        self._connected.info()
 
     def ends(self) -> dict[int, Place]:
         """Give the id of the last entry."""
-        info = self._info()
+        info = self._connected.info()
         return {0: place_of(info["last-entry"][0]) if info.get("last-entry") else BEFORE}
 
     def before(self) -> int:
         """Count the entries that were gone when nothing had been read."""
-        info = self._info()
+        info = self._connected.info()
         return _gone(info) if info else 0
 
     def seek(self, after: Mapping[int, Place], *, passed: int = 0, skip_gap: bool = False) -> int:
@@ -102,7 +97,7 @@ class RedisReader(Reader):
         self._after, self._caught, self._passed = after.get(0, BEFORE), False, passed
         if self._after == BEFORE:
             return 0
-        info = self._info()
+        info = self._connected.info()
         last = place_of(info["last-generated-id"]) if info else BEFORE
         if last < self._after:
             raise ValueError(
@@ -186,8 +181,13 @@ def _written(place: Place) -> str:
 
 
 _SCRIPT = """
-local last = redis.call('XREVRANGE', KEYS[1], '+', '-', 'COUNT', 1)
-local at = last[1] and last[1][1] or '0-0'
+local at = '0-0'
+if redis.call('EXISTS', KEYS[1]) == 1 then
+  local info = redis.call('XINFO', 'STREAM', KEYS[1])
+  for i = 1, #info, 2 do
+    if info[i] == 'last-generated-id' then at = info[i + 1] end
+  end
+end
 if at ~= ARGV[1] then return at end
 for i = 3, #ARGV, 4 do
   if ARGV[i + 2] == '' then redis.call('XADD', KEYS[1], ARGV[i], 'id', ARGV[i + 1], ARGV[2], ARGV[i + 3])
@@ -195,12 +195,15 @@ for i = 3, #ARGV, 4 do
 end
 return ''
 """
+_UNKNOWN = b"?"  # the connection broke before the script had answered
 _PART = 500  # entries that one script adds: nobody else is served meanwhile
 
 
 @final
 class RedisSink(Sink):
-    """Adds entries in steps of a script, which the server runs whole, and only while the last entry is the one we know.
+    """Adds entries in steps of a script, which the server runs whole, and only while the last id is the one we know.
+
+    That is the last id that the stream has given, whether the entry is still there or has been trimmed away.
 
     What a process that was killed had under way is therefore either there before we read back, or refused; and what we
     have under way when a connection breaks is looked for before it is sent again. Each answer is there once.
@@ -215,29 +218,30 @@ class RedisSink(Sink):
 
     def begin(self) -> None:
         """Begin behind the last entry."""
-        found = self._connected.first(lambda c: c.xrevrange(self._connected.stream, count=1))
-        self._last = place_of(found[0][0]) if found else (0, 0)
+        info = self._connected.info()
+        self._last = place_of(info["last-generated-id"]) if info else (0, 0)
 
     def _send(self, messages: list[Out]) -> None:
         for start in range(0, len(messages), _PART):
             part = messages[start : start + _PART]
-            while part and not self._added(part):
+            while part and (last := self._added(part)) != b"":
                 there = set(self._behind(self._last))
                 part = [m for m in part if m.id not in there]
+                if not there and last != _UNKNOWN:  # what was added is gone again
+                    self._last = place_of(last)
 
-    def _added(self, messages: list[Out]) -> bool:
-        """Add entries, unless somebody else has added some."""
+    def _added(self, messages: list[Out]) -> bytes:
+        """Add entries, unless somebody else has added some: then give the last id."""
         time, number = self._last
         values: list[Any] = [_written(self._last), self._connected.field]
         for i, m in enumerate(messages, 1):
             values += [f"{time}-{number + i}", m.id, m.key or b"", m.value]
-        unknown = b"?"
-        reply = self._connected.patiently(
-            lambda c: self._script(keys=[self._connected.stream], args=values, client=c), unknown
+        reply: bytes = self._connected.patiently(
+            lambda c: self._script(keys=[self._connected.stream], args=values, client=c), _UNKNOWN
         )
         if reply == b"":
             self._last = (time, number + len(messages))
-        return bool(reply == b"")
+        return reply
 
     def _behind(self, place: Place) -> list[str]:
         """Give the ids of the entries behind a place, and remember the last of them."""
@@ -264,7 +268,10 @@ class RedisSink(Sink):
         self.begin()
         if self._last < (time, number):
             raise ValueError(f"{self.where} must have the entry {time}-{number} that was written before, it is gone")
-        return self._behind((int(time), int(number)))
+        last = self._last
+        ids = self._behind((int(time), int(number)))
+        self._last = max(self._last, last)  # the last entries may be gone
+        return ids
 
     def close(self) -> None:
         """Write what waits, and let the connection go."""

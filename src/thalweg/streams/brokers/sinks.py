@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from thalweg.core.params import shown
 from thalweg.core.protocols import State
 from thalweg.registry.typed import is_address
-from thalweg.streams.brokers.address import parsed
+from thalweg.streams.brokers.address import parsed, without_password
 
 HOMES = {
     "kafka": ".kafka:KafkaSink",
@@ -59,6 +59,8 @@ class Sink(ABC):
         """Ids that were written after the restored state, and have not come again yet."""
         self.repeated = 0
         """How many messages were left out because they were there."""
+        self.whole = True
+        """Is all that was to be sent with the broker? Not where sending broke off: which messages are is not known."""
 
     def write(self, messages: Iterable[Out]) -> None:
         """Write messages, soon."""
@@ -79,23 +81,34 @@ class Sink(ABC):
 
     def flush(self) -> None:
         """Write what waits; afterwards it is with the broker."""
+        whole, self.whole = self.whole, False
         waiting, self._waiting = self._waiting, []
         for start in range(0, len(waiting), _MOST):
             self._send(waiting[start : start + _MOST])
+        self.whole = whole
 
     def state(self) -> State:
         """Give how far the output is, all that was written included."""
         self.flush()
-        return {"at": np.frombuffer(msgspec.json.encode(self._place()), dtype=np.uint8)}
+        if not self.whole:
+            raise ValueError(
+                f"the sink for {self.where} must be restored: writing to it broke off, answers are lacking"
+            )
+        texts = {"at": self._place(), "there": sorted(self.there)}
+        return {name: np.frombuffer(msgspec.json.encode(what), dtype=np.uint8) for name, what in texts.items()}
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
         """Go on from a state: read back what was written since."""
         try:
             place = msgspec.json.decode(state["at"].tobytes(), type=dict[str, Any])
+            kept = msgspec.json.decode(state["there"].tobytes(), type=list[str]) if "there" in state else []
         except (KeyError, msgspec.MsgspecError):
             raise ValueError(f"state must be what a sink for {self.where} gave") from None
-        self._waiting = []
-        self.there = set(self._go_on(place))
+        self._waiting, self.whole = [], True
+        try:
+            self.there = {*self._go_on(place), *kept}
+        except (AttributeError, KeyError, OverflowError, TypeError):  # a place that was made by hand
+            raise ValueError(f"state must be what a sink for {self.where} gave") from None
 
     @abstractmethod
     def begin(self) -> None:
@@ -202,5 +215,6 @@ def open_sink(text: str | os.PathLike[str]) -> Sink:
         made: Sink = getattr(import_module(module, __package__), name)(address)
         return made
     if not isinstance(text, (str, os.PathLike)) or "://" in os.fspath(text):
-        raise ValueError(f"answers must go to an address such as redis://localhost/answers or a file, got {text!r}")
+        got = shown(without_password(text) if isinstance(text, str) else text)
+        raise ValueError(f"answers must go to an address such as redis://localhost/answers or a file, got {got}")
     return FileSink(text)

@@ -366,10 +366,11 @@ class MessageStream(NamedColumns, _Addressed):
             memory = tables["memory"].tobytes().decode()
         except (msgspec.MsgspecError, UnicodeDecodeError):
             raise ValueError(f"state must be a position in {self._where}") from None
-        numbers = [position.inside[1], position.skipped, position.lost]
-        if not all(0 <= v <= FAR for v in numbers) or any(min(p) < -1 for p in position.at.values()):
+        numbers = [position.inside[1], position.skipped, position.lost, position.passed]
+        places = [v for place in position.at.values() for v in place]
+        if not all(0 <= v <= FAR for v in numbers) or not all(-1 <= v < 1 << 64 for v in places):
             raise ValueError(f"state must be a position in {self._where}")
-        foreign = sorted(set(position.at) - set(self._reader.partitions))
+        foreign = sorted({*position.at, position.inside[0]} - {-1, *self._reader.partitions})
         if foreign:
             raise ValueError(f"state must be a position in {self._where}, which has no partition {foreign[0]}")
         self._decoder.go_on(schema, memory)
