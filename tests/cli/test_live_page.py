@@ -18,7 +18,7 @@ def _commands():
     """The commands of the page, each with the lines it is said to print."""
     found = []
     for block in re.findall(r"```console\n(.*?)```", PAGE.read_text("utf-8"), re.DOTALL):
-        for line in block.splitlines():
+        for line in re.sub(r" *\\\n *", " ", block).splitlines():
             if line.startswith("$ "):
                 found.append((line[2:], []))
             else:

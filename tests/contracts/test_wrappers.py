@@ -4,7 +4,10 @@ A wrapper adds something to a learner, and must not take anything away: where it
 for every label) it gives the same bits as the learner alone, however the rows come, are divided, delayed or saved.
 """
 
+import contextlib
+import importlib.util
 import inspect
+import sqlite3
 from functools import cache
 
 import numpy as np
@@ -415,6 +418,7 @@ STATEFUL = [
     name
     for name in thalweg.__all__
     if inspect.isclass(cls := getattr(thalweg, name)) and hasattr(cls, "state") and not inspect.isabstract(cls)
+    if name != "MessageStream" or importlib.util.find_spec("adbc_driver_sqlite") is not None  # read by that
 ]
 UNSAVED = {"ArrayStream", "IterableStream"}
 """Streams of what is in memory only: ``save`` says so."""
@@ -441,6 +445,10 @@ def small_files(folder):
     (folder / "t.jsonl").write_text('{"a": 1.0, "class": "x"}\n{"a": 2.0, "class": "y"}\n')
     (folder / "t.svm").write_text("1 1:0.5\n-1 2:1.5\n")
     np.savez(folder / "t.npz", X=np.ones((3, 2)), y=np.arange(3))
+    with contextlib.closing(sqlite3.connect(folder / "t.db")) as base:
+        base.execute("create table t (n integer, a real, class text)")
+        base.executemany("insert into t values (?, ?, ?)", [(1, 1.0, "x"), (2, 2.0, "y"), (3, 3.0, "x")])
+        base.commit()
     return folder
 
 
@@ -475,6 +483,7 @@ def example(name, folder):
         "RecurringDrift": lambda: thalweg.RecurringDrift([sea, thalweg.SEA(seed=2)], 100),
         "BayesNetStream": lambda: thalweg.BayesNetStream(thalweg.STAGGER(seed=1, limit=500)),
         "ArrayStream": lambda: thalweg.ArrayStream(X, y),
+        "MessageStream": lambda: thalweg.MessageStream(f"sqlite:///{folder}/t.db?query=select * from t&order=n"),
         "IterableStream": lambda: thalweg.IterableStream(({"a": 1.0}, "x") for _ in range(9)),
     }
     thing = made.get(name, getattr(thalweg, name))()

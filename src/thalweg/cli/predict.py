@@ -117,6 +117,6 @@ class _Score:
         final = self.metrics.cumulative()
         known: Any = SimpleNamespace(
             per_class=PerClass(self.labels, self.metrics.confusion), accuracy=final["accuracy"], final=final,
-            rows=self.metrics.rows, baselines=self.metrics.baselines, labels_pending=0,
+            rows=self.metrics.rows, baselines=self.metrics.baselines, labels_pending=0, joined={},
         )  # fmt: skip
         return summary(known)

@@ -36,13 +36,6 @@ _AGAIN = 1.0  # seconds until something that failed is tried again
 _encode = msgspec.json.Encoder().encode
 
 
-class _Label(msgspec.Struct):
-    """A message of a topic with labels."""
-
-    label: str | int | float | bool
-    id: str | int | None = None
-
-
 @final
 class Inlet:
     """A topic that is read on from a position."""
@@ -99,7 +92,7 @@ class Topics:
     """Feeds a service from topics.
 
     records, labels: addresses, such as ``redis://localhost/clicks``; a record is a JSON object, a label
-    ``{"id": …, "label": …}``. key: the field that names a record, or None: the broker's own key. to: where answers go.
+    ``{"id": …, "label": …}``. key: the field that names a record, also in labels, or None: the broker's own key. to: where answers go.
     on_gap: "stop" or "continue" where the broker has dropped what was not read yet.
     """
 
@@ -113,6 +106,7 @@ class Topics:
         if records is not None and service.reader.target is not None and engine.each and engine.book.policy is not None:
             raise ValueError("--from cannot have --target and --budget with --every each; labels may come by --labels")
         self._service, self._key, self._stopping = service, key, False
+        self._target = service.reader.target or "class"
         given = [(name, address) for name, address in (("records", records), ("labels", labels)) if address is not None]
         self._in = {name: Inlet(name, address, engine.book.positions.get(name), on_gap) for name, address in given}
         self._sink: Sink | None = None if to is None else open_sink(to)
@@ -266,16 +260,20 @@ class Topics:
         names, labels, bad, before = [], [], 0, inlet.now
         for message in messages:
             try:
-                told = msgspec.json.decode(message.value, type=_Label)
-                name = told.id if told.id is not None else (message.key or b"").decode("utf-8", "replace")
-                if name == "":
-                    raise ValueError("it must name its record, by id or by the broker's key")
+                told = msgspec.json.decode(message.value, type=dict[str, Any])
+                name, label = told.get(self._key or "id"), told.get("label", told.get(self._target))
+                if name is None:
+                    name = (message.key or b"").decode("utf-8", "replace")
+                if not isinstance(name, (str, int)) or name == "":
+                    raise ValueError(f"it must name its record, by {self._key or 'id'} or by the broker's key")
+                if not isinstance(label, (str, int, float)):
+                    raise ValueError(f"it must hold a label, as label or as {self._target}")
             except (ValueError, msgspec.MsgspecError) as error:
                 inlet.say_bad(message, error)
                 bad += 1
             else:
                 names.append(name)
-                labels.append(told.label)
+                labels.append(label)
         if len(messages) > 1:
             try:
                 self._service.engine.book.labels.read(labels, "labels")
