@@ -92,7 +92,8 @@ class Topics:
     """Feeds a service from topics.
 
     records, labels: addresses, such as ``redis://localhost/clicks``; a record is a JSON object, a label
-    ``{"id": …, "label": …}``. key: the field that names a record, also in labels, or None: the broker's own key. to: where answers go.
+    ``{"id": …, "label": …}``. key: the field that names a record, also in labels, or None: the broker's own key.
+    to: where answers go.
     on_gap: "stop" or "continue" where the broker has dropped what was not read yet.
     """
 
