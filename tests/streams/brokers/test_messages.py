@@ -339,6 +339,20 @@ def _soon(sink: Sink, messages: list[Out]) -> None:
     assert not writing.is_alive()
 
 
+@pytest.mark.parametrize("option", ["", "?on_gap=continue"])
+def test_a_run_goes_on_behind_a_gap_when_it_is_told_to(option: str, tmp_path: Path) -> None:
+    topic, path = live_brokers.topic("redis"), tmp_path / "run.ckpt"
+    topic.send([json.dumps(r).encode() for r in ROWS])
+    prequential(MessageStream(topic.address), thalweg.NaiveBayes(), limit=10, checkpoint=path)
+    topic.truncate(20)
+    with pytest.raises(ValueError, match="has dropped"):
+        prequential(MessageStream(topic.address), thalweg.NaiveBayes(), checkpoint=path, resume=True)
+    more = {} if option else {"on_gap": "continue"}
+    stream = MessageStream(topic.address + option, **more)
+    assert prequential(stream, thalweg.NaiveBayes(), checkpoint=path, resume=True).rows == 30
+    assert stream.lost == 20
+
+
 def test_a_position_that_was_made_up_is_refused() -> None:
     stream = _over_redis([json.dumps(r).encode() for r in ROWS])
     stream.take(10)
