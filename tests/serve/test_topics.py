@@ -17,6 +17,7 @@ import pytest
 
 import live_brokers
 from thalweg.serve import app
+from thalweg.serve.writer import UnavailableError
 
 KINDS = ("redis", "kafka", "nats")
 
@@ -74,6 +75,31 @@ def test_records_are_answered_and_labels_learned(kind: str, tmp_path: Path) -> N
     assert [a["id"] for a in said] == list(range(65))
     assert {a["label"] for a in said[60:]} <= {"up", "down"}
     assert all(abs(sum(a["proba"].values()) - 1.0) < 1e-9 for a in said[60:])
+
+
+def test_what_was_taken_before_the_disk_failed_is_not_taken_again(tmp_path: Path, monkeypatch: Any) -> None:
+    source = live_brokers.topic("redis", "from")
+    source.send([*records(5), b"no json", *records(5, first=5)])  # one by one, as one of them is bad
+
+    async def story() -> list[Any]:
+        service = app("naive-bayes", tmp_path / "s", source=source.address, key="id")
+        submit, calls = service.engine.writer.submit, []
+
+        async def fails_once(entry: Any) -> Any:
+            calls.append(entry)
+            if len(calls) == 5:
+                raise UnavailableError("no space is left")
+            return await submit(entry)
+
+        monkeypatch.setattr(service.engine.writer, "submit", fails_once)
+        await service.start()
+        await until(lambda: service.engine.book.records >= 10)
+        await asyncio.sleep(0.5)
+        names = list(service.engine.book._id_of.values())
+        await service.stop()
+        return names
+
+    assert asyncio.run(story()) == list(range(10))
 
 
 def test_records_that_bring_their_label_are_learned(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """The answers of a run, written to a sink as they are given: key, label, probabilities, version, id."""
 
+from collections.abc import Iterable
 from contextlib import suppress
 from typing import Any, final
 
@@ -11,6 +12,24 @@ from thalweg.core.protocols import State
 from thalweg.streams.brokers.sinks import Out, Sink, open_sink
 
 _ENCODER = msgspec.json.Encoder()
+
+
+def written(
+    ids: Iterable[Any], keys: Iterable[Any], proba: NDArray[np.float64], classes: list[Any], more: list[dict[str, Any]]
+) -> list[Out]:
+    """Write answers as messages: id, key, label, probabilities, and what else each has."""
+    n, names = len(proba), [str(c) for c in classes]
+    best = proba.argmax(axis=1).tolist() if proba.shape[1] else [0] * n
+    known = (proba.max(axis=1, initial=0.0) > 0.0).tolist()
+    out: list[Out] = []
+    for i, (id_, key, row) in enumerate(zip(ids, keys, proba.tolist(), strict=True)):
+        key = key.decode("utf-8", "replace") if isinstance(key, bytes) else key
+        value = _ENCODER.encode({
+            "id": id_, "key": key, "label": classes[best[i]] if known[i] else None,
+            "proba": dict(zip(names, row, strict=False)), **more[i],
+        })  # fmt: skip
+        out.append(Out(str(id_), None if key is None else str(key).encode(), value))
+    return out
 
 
 @final
@@ -33,18 +52,7 @@ class Answers:
             ids, keys = stream.origins()
         else:
             ids, keys = [str(first + i) for i in range(n)], [None] * n
-        names = [str(c) for c in classes]
-        best = proba.argmax(axis=1).tolist() if proba.shape[1] else [0] * n
-        known = (proba.max(axis=1, initial=0.0) > 0.0).tolist()
-        out: list[Out] = []
-        for i, (id_, key, row) in enumerate(zip(ids, keys, proba.tolist(), strict=True)):
-            key = key.decode("utf-8", "replace") if isinstance(key, bytes) else key
-            value = _ENCODER.encode({
-                "id": id_, "key": key, "label": classes[best[i]] if known[i] else None,
-                "proba": dict(zip(names, row, strict=False)), "version": first + i,
-            })  # fmt: skip
-            out.append(Out(id_, None if key is None else str(key).encode(), value))
-        self.sink.write(out)
+        self.sink.write(written(ids, keys, proba, classes, [{"version": first + i} for i in range(n)]))
 
     def begin(self) -> None:
         """Begin behind what is there, unless the run goes on from a checkpoint."""

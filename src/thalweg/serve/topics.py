@@ -16,13 +16,14 @@ import msgspec
 import numpy as np
 
 from thalweg.core.params import shown
+from thalweg.evaluate.answers import written
 from thalweg.serve import entries
 from thalweg.serve.jobs import Given
 from thalweg.serve.records import JSON, Read
 from thalweg.serve.writer import UnavailableError
 from thalweg.streams.brokers.address import parsed
+from thalweg.streams.brokers.reader import BEFORE, GapError, Merged, Message
 from thalweg.streams.brokers.reader import LOG as BROKERS
-from thalweg.streams.brokers.reader import GapError, Merged, Message
 from thalweg.streams.brokers.sinks import Out, Sink, open_sink
 from thalweg.streams.brokers.stream import open_reader
 
@@ -72,6 +73,10 @@ class Inlet:
         passed, self._lost = self.now.passed + self._lost + len(messages), 0
         self.now = entries.Position(self.now.name, self.now.address, at, passed, self.now.bad + bad)
         return msgspec.json.encode(self.now)
+
+    def left(self, messages: list[Message]) -> list[Message]:
+        """Give those messages that have not been taken yet, where taking them was broken off."""
+        return [m for m in messages if (m.a, m.b) > self.now.at.get(m.partition, BEFORE)]
 
     def say_bad(self, message: Message, why: object) -> None:
         """Tell of a message that is left out."""
@@ -160,7 +165,7 @@ class Topics:
         while not self._stopping and self._broken is None:
             try:
                 messages = await asyncio.to_thread(inlet.read)
-            except (OSError, ValueError) as error:  # a gap, or a broker that says no
+            except Exception as error:  # a gap, or whatever a client raises where its broker says no
                 LOG.error("%s cannot be read on: %s", inlet.now.address, error)
                 return
             while messages:
@@ -170,6 +175,7 @@ class Topics:
                         break
                     except UnavailableError as error:
                         LOG.warning("%s waits: %s", inlet.now.address, error)
+                        messages = inlet.left(messages)
                 await asyncio.sleep(_AGAIN)
                 if self._stopping:
                     return
@@ -231,16 +237,9 @@ class Topics:
         if self._sink is None:
             return
         proba = np.frombuffer(given.proba).reshape(given.rows, -1) if given.classes else np.zeros((given.rows, 0))
-        names, out = [str(c) for c in given.classes], []
-        for i, row in enumerate(proba.tolist()):
-            ticket, name = given.first + i, ids[i] if ids else None
-            label = given.classes[int(np.argmax(row))] if row and max(row) > 0.0 else None
-            value = _encode({
-                "id": ticket, "key": name, "label": label, "proba": dict(zip(names, row, strict=True)),
-                "version": given.version, "wanted": bool(given.why[i]),
-            })  # fmt: skip
-            out.append(Out(str(ticket), None if name is None else str(name).encode(), value))
-        await self._out(out)
+        more = [{"version": given.version, "wanted": why > 0} for why in given.why]
+        tickets = range(given.first, given.first + given.rows)
+        await self._out(written(tickets, ids or [None] * given.rows, proba, given.classes, more))
 
     async def _out(self, out: list[Out]) -> None:
         """Write answers; with none, bring those to the broker that wait."""
